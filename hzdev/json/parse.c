@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hz json parse: text to object and back, with every bound checked first.
+ */
+#include "json/channel.h"
+#include "json/check.h"
+
+G_DEFINE_QUARK(hz-json-error-quark, hz_json_error)
+
+JsonObject *hz_json_parse(const char *text, gsize len, GError **error)
+{
+    g_autoptr(JsonParser) parser = NULL;
+    const char *bad;
+    size_t at;
+
+    if (len > HZ_JSON_LINE_MAX) {
+        g_set_error(error, HZ_JSON_ERROR, 0, "JSON of %" G_GSIZE_FORMAT
+                    " bytes, the limit is %d", len, HZ_JSON_LINE_MAX);
+        return NULL;
+    }
+    if (!g_utf8_validate_len(text, len, &bad)) {
+        g_set_error(error, HZ_JSON_ERROR, 0, "JSON isn't UTF-8 at byte %td", bad - text);
+        return NULL;
+    }
+    bad = hz_json_check(text, len, HZ_JSON_DEPTH_MAX, &at);
+    if (bad) {
+        g_set_error(error, HZ_JSON_ERROR, 0, "JSON has %s at byte %zu (limits: depth %d)",
+                    bad, at, HZ_JSON_DEPTH_MAX);
+        return NULL;
+    }
+    parser = json_parser_new();
+    if (!json_parser_load_from_data(parser, text, (gssize)len, error)) {
+        g_prefix_error(error, "JSON: ");
+        return NULL;
+    }
+    return json_object_ref(json_node_get_object(json_parser_get_root(parser)));
+}
+
+char *hz_json_line(JsonObject *object)
+{
+    g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), object);
+    g_autoptr(JsonGenerator) generator = json_generator_new();
+    g_autofree char *text = NULL;
+
+    json_generator_set_root(generator, root);
+    text = json_generator_to_data(generator, NULL);
+    return g_strconcat(text, "\n", NULL);
+}

@@ -12,7 +12,8 @@
  * the status entry first: a change of disruption is told before anything else.
  *
  * A withdrawn or dropped entry leaves a tombstone (GONE) until its slot is
- * needed. A reader older than a forgotten tombstone is told the whole board.
+ * needed. Whoever may have missed a forgotten tombstone is told the whole
+ * board again, beginning with a STATUS record flagged FULL.
  *
  * Points in time are @now + remaining on a clock of the caller's (the device
  * uses the host's CLOCK_BOOTTIME, in ns); the board itself reads none.
@@ -70,10 +71,11 @@ void hz_board_reset(struct hz_board *b);
 
 /*
  * Insert or replace one notice (its reply column is ignored; replies stay
- * when the revision is unchanged and are cleared when it rises). A closed
- * entry is evicted, oldest first, when the table is full. 0, -E_NOSPC (all
- * open), -E_INVAL (revision 0, or another document at the same revision with
- * the same state), -E_VOID (revision below the standing one, or a closed notice
+ * when the revision is unchanged and are cleared when it rises). Always told
+ * anew, so the provider sees that it arrived. A closed entry is evicted,
+ * oldest first, when the table is full. 0, -E_NOSPC (all open), -E_INVAL
+ * (another kind or document at the same revision and state), -E_VOID (revision,
+ * or state at the same revision, below the standing one; a closed notice
  * reopened), -E_TOOBIG.
  */
 int hz_board_set_notice(struct hz_board *b, const struct hz_notice *n, uint64_t now);
@@ -89,7 +91,8 @@ void hz_board_set_provider(struct hz_board *b, bool present);
 
 struct hz_cursor {              /* zero: before everything */
     uint64_t disruption;
-    uint64_t version;
+    uint64_t version;           /* of the newest entry told */
+    uint64_t floor;             /* the board's, when this cursor last started over */
 };
 
 /* Is there an entry newer than the cursor? */
@@ -99,12 +102,16 @@ bool hz_board_news(const struct hz_board *b, const struct hz_cursor *c);
  * Write the oldest entry newer than @c as one record and move @c to it.
  * Its length; 0 when there is none; when @cap is below the record but not
  * below HZ_RECORD_HEAD, the head alone, TRUNCATED; -E_SMALL below that (the
- * cursor stays). A cursor of another disruption starts from the beginning.
+ * cursor stays). A new cursor, one of another disruption and one that may have
+ * missed a tombstone start over: STATUS flagged FULL, then every entry.
  */
 int hz_board_next(const struct hz_board *b, struct hz_cursor *c,
                   void *buf, size_t cap, uint64_t now);
 
-/* After a stop: give every open notice a new version, so that it is told again with fresh remainders. */
+/*
+ * After a stop of @pause_ns (VIRTIO_HZ_NS_UNKNOWN): tell the status, with
+ * reason PAUSE unless a load is still untold, then every open notice again.
+ */
 void hz_board_retell(struct hz_board *b, uint64_t pause_ns);
 
 /* -- state -------------------------------------------------------------- */
@@ -123,9 +130,9 @@ struct hz_board_loaded {        /* how the state is to be taken up */
 
 /*
  * Replace the board by a saved one: disruption + 1, every remainder unknown,
- * every entry told anew. With another generation: open notices are cancelled
- * (cause GENERATION), replies are void, declarations go unless @keep, verdicts
- * go always. The bytes are hostile: any count, length, enumeration, order or
+ * every entry told anew; verdicts go, they were another host's to give. With
+ * another generation also: open notices are cancelled (cause GENERATION),
+ * replies are void, declarations go unless @keep. The bytes are hostile: any count, length, enumeration, order or
  * name that this board could not have saved is refused (-E_INVAL; -E_NOSPC or
  * -E_TOOBIG when it exceeds this board's limits; -E_UNSUPP for a newer format)
  * and the board is as it was. *@why is set to a sentence naming the offence.

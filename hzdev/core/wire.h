@@ -200,9 +200,12 @@ int hz_declaration_put(void *body, size_t cap, const struct hz_declaration *d);
 int hz_notice_get(const void *body, size_t len, struct hz_notice *n);
 int hz_notice_put(void *body, size_t cap, const struct hz_notice *n);
 
-/* One verdict in its 16 bytes. get: 0, or -E_INVAL for a code, reason or reserved field. */
-void hz_verdict_put(void *p, const struct hz_verdict *v);
-int hz_verdict_get(const void *p, struct hz_verdict *v);
+/*
+ * @count verdicts of 16 bytes each, field ids ascending as in the document
+ * they answer. get: 0, or -E_INVAL for a code, reason, order or reserved field.
+ */
+void hz_verdicts_put(void *list, unsigned count, const struct hz_verdict *v);
+int hz_verdicts_get(const void *list, unsigned count, struct hz_verdict *v);
 
 static inline bool hz_state_closed(uint8_t state)
 {

@@ -47,7 +47,7 @@ struct virtio_hz_config {
 	__le16 max_notices;
 	__le16 max_doc;			/* bytes */
 	__le16 status;			/* VIRTIO_HZ_S_* */
-	__le64 disruption;		/* +1 at every load of state */
+	__le64 disruption;		/* from 1; +1 at every load of state */
 	__u8 generation[VIRTIO_HZ_UUID_LEN];	/* RFC 4122 byte order */
 };
 
@@ -125,15 +125,18 @@ struct virtio_hz_reply {
 #define VIRTIO_HZ_REPLY_MAX		8
 
 /*
- * Read every entry newer than (disruption, since). Versions compare only
- * within one disruption: with another one than the device's, or a @since
- * older than the device remembers withdrawals for, everything is returned
- * and the response says VIRTIO_HZ_RSP_FULL.
+ * Read every entry newer than a cursor, oldest change first. The cursor is
+ * what the last response gave; zeros: from nothing. Versions compare only
+ * within one disruption, and @floor says which withdrawals the reader can't
+ * have missed: with another disruption than the device's, or when the device
+ * has forgotten a withdrawal the reader may not know of, the reading starts
+ * over, with a STATUS record that says VIRTIO_HZ_REC_FULL.
  */
 struct virtio_hz_read {
 	struct virtio_hz_hdr hdr;
 	__le64 disruption;
-	__le64 since;
+	__le64 since;			/* a version */
+	__le64 floor;
 };
 
 struct virtio_hz_response {
@@ -141,13 +144,13 @@ struct virtio_hz_response {
 	__le32 status;			/* VIRTIO_HZ_OK or why not */
 	__le32 count;			/* READ: records that follow */
 	__le64 disruption;
-	__le64 version;			/* the board's; READ: of the last record here, to read on from */
-	__le64 seq;			/* DECLARE, WITHDRAW: the declaration's sequence now */
+	__le64 version;			/* the board's; READ: the cursor to read on from */
+	__le64 floor;			/* READ: likewise; else 0 */
+	__le64 seq;			/* DECLARE: the declaration's sequence now; else 0 */
 	/* READ: records, each a multiple of eight bytes */
 };
 
-#define VIRTIO_HZ_RSP_MORE		(1 << 0)	/* read on from @version */
-#define VIRTIO_HZ_RSP_FULL		(1 << 1)	/* forget what is not in this reading */
+#define VIRTIO_HZ_RSP_MORE		(1 << 0)	/* there is more: read on */
 
 #define VIRTIO_HZ_OK			0
 #define VIRTIO_HZ_E_INVAL		1	/* a length, a name or a reserved field is wrong */
@@ -178,6 +181,7 @@ struct virtio_hz_record {
 
 #define VIRTIO_HZ_REC_GONE		(1 << 0)	/* the entry is no more */
 #define VIRTIO_HZ_REC_TRUNCATED		(1 << 1)	/* the buffer was small: READ it */
+#define VIRTIO_HZ_REC_FULL		(1 << 2)	/* STATUS: the whole board follows, forget the rest */
 
 /* Body of STATUS: counters, so that a missed one is still seen. */
 struct virtio_hz_status {
@@ -316,14 +320,14 @@ struct virtio_hz_notice {
  * read() returns whole records, oldest change first, never half of one;
  * EMSGSIZE when the buffer is smaller than the next (HZ_RECORD_MAX always
  * holds one). Each open file has its own cursor and starts with the whole
- * board, STATUS first. poll(): EPOLLIN when a record waits, EPOLLHUP when the
+ * board: STATUS first, with VIRTIO_HZ_REC_FULL. poll(): EPOLLIN when a record waits, EPOLLHUP when the
  * device is gone, after which read() and ioctl() say ENODEV.
  */
 struct hz_record {
 	__u32 size;			/* to the next record: head and body, padded to eight */
 	__u16 head;			/* bytes of this head: the body starts here */
 	__u16 type;			/* VIRTIO_HZ_R_* */
-	__u32 flags;			/* VIRTIO_HZ_REC_*, HZ_REC_FULL */
+	__u32 flags;			/* VIRTIO_HZ_REC_* */
 	__u32 body;			/* bytes of body, as the device wrote it (little-endian) */
 	__u64 disruption;
 	__u64 version;
@@ -331,7 +335,6 @@ struct hz_record {
 	__u8 key[VIRTIO_HZ_KEY_LEN];
 };
 
-#define HZ_REC_FULL			(1u << 31)	/* STATUS: the whole board follows, forget the rest */
 #define HZ_RECORD_MAX			4096
 
 struct hz_info {

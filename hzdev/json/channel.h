@@ -2,14 +2,17 @@
 /*
  * hz json: JSON lines in QMP's shape, either end, on the GLib main loop.
  *
- * One object a line. A client sends {"execute", "arguments", "id"}, a server
- * answers {"return", "id"} or {"error": {"class", "desc"}, "id"}, and sends
- * {"event", "data", "timestamp"} when it likes. The control sockets, the
- * actuator socket and QEMU's own monitor all speak it, through this file.
+ * One object a line is sent; on receipt an object ends with its own bracket,
+ * as in QEMU (whose own Python client sends no newline). A client sends
+ * {"execute", "arguments", "id"}, a server answers {"return", "id"} or
+ * {"error": {"class", "desc"}, "id"}, and sends {"event", "data", "timestamp"}
+ * when it likes. The control sockets, the actuator socket and QEMU's own
+ * monitor all speak it, through this file.
  *
- * Bounded everywhere: a line over HZ_JSON_LINE_MAX, nesting over
- * HZ_JSON_DEPTH_MAX, invalid UTF-8 or a peer that doesn't read (more than
- * HZ_JSON_BACKLOG_MAX waiting) closes the channel with an error that says so.
+ * Bounded everywhere: an object over HZ_JSON_LINE_MAX, nesting over
+ * HZ_JSON_DEPTH_MAX, anything that is no JSON object, or a peer that doesn't
+ * read (more than HZ_JSON_BACKLOG_MAX waiting) closes the channel with an
+ * error that says so. The peer is told it too, as an "error" without "id".
  */
 #ifndef HZ_JSON_CHANNEL_H
 #define HZ_JSON_CHANNEL_H
@@ -25,12 +28,13 @@
 #define HZ_JSON_ERROR (hz_json_error_quark())
 GQuark hz_json_error_quark(void);
 
-/* One JSON object from @len bytes; checks depth and UTF-8 before the parser sees it. Full ownership. */
+/* One JSON object from @len bytes; everything is checked before the parser sees it. Owned. */
 JsonObject *hz_json_parse(const char *text, gsize len, GError **error);
 
 /* The object as one line with its '\n'. Free with g_free(). */
 char *hz_json_line(JsonObject *object);
 
+/* The owner keeps its reference until closed(), or ends it with hz_channel_drop(). */
 typedef struct HzChannel HzChannel;
 
 typedef struct {
@@ -52,7 +56,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(HzChannel, hz_channel_unref)
 /* Who is at the other end (SO_PEERCRED); false when the kernel can't say. */
 gboolean hz_channel_peer(HzChannel *channel, pid_t *pid, uid_t *uid);
 
-/* Sends never block and never fail here: a channel that can't is closed from the main loop. Each takes its JSON. */
+/*
+ * Sends never block and never fail here: a channel that can't is closed from
+ * the main loop. Each takes its JSON. A NULL value is returned as {}.
+ */
 void hz_channel_send(HzChannel *channel, JsonObject *message);
 void hz_channel_return(HzChannel *channel, JsonNode *id, JsonNode *value);
 void hz_channel_error(HzChannel *channel, JsonNode *id, const char *klass,
@@ -63,12 +70,21 @@ void hz_channel_event(HzChannel *channel, const char *name, JsonObject *data);
 void hz_channel_execute(HzChannel *channel, const char *command,
                         JsonObject *arguments, HzAnswerFunc answer, gpointer opaque);
 
-/* Flush what is queued as far as the peer takes it, then close. closed() is called from the main loop. */
+/* Flush what the peer takes at once, then close; closed() comes from the main loop. */
 void hz_channel_close(HzChannel *channel);
 
-/* Listen on a unix socket path (an old socket there is replaced, a live one or another kind of file refused). @mode: its permissions. fd or -1. */
+/*
+ * For an owner that goes away itself: drop the reference. No closed(),
+ * message() or answer follows; what was queued may be lost.
+ */
+void hz_channel_drop(HzChannel *channel);
+
+/*
+ * Listen on a unix socket path with permissions @mode: fd or -1. A dead socket
+ * there is replaced; a live one, or another kind of file, is refused.
+ */
 int hz_unix_listen(const char *path, mode_t mode, GError **error);
-/* Connect, non-blocking connect refused errors at once. fd or -1. */
+/* Connect without waiting: fd or -1 at once. */
 int hz_unix_connect(const char *path, GError **error);
 
 #endif /* HZ_JSON_CHANNEL_H */

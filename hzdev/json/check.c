@@ -241,6 +241,10 @@ static const char *scan_token(struct scan *s)
 {
     char c = *s->p;
 
+    if (s->expect == EXPECT_COLON) {
+        s->expect = EXPECT_VALUE;
+        return *s->p++ == ':' ? NULL : "a name without ':'";
+    }
     if (c == '}' || c == ']') {
         return close_level(s, c);
     }
@@ -248,10 +252,6 @@ static const char *scan_token(struct scan *s)
         s->expect = in_object(s) ? EXPECT_NAME : EXPECT_VALUE;
         s->p++;
         return NULL;
-    }
-    if (s->expect == EXPECT_COLON) {
-        s->expect = EXPECT_VALUE;
-        return *s->p++ == ':' ? NULL : "a name without ':'";
     }
     if (c == '"' && (s->expect == EXPECT_NAME || s->expect == EXPECT_NAME_OR_END)) {
         s->expect = EXPECT_COLON;

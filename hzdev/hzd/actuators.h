@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hzd actuators: hzd's end of run-dir/actuators.sock.
+ *
+ * An actuator is a process of its own that connects, greets and is then told
+ * what to do. One that answers nothing within a bound is hung: it is told
+ * nothing more, counts as fallen back to observe, and everybody can see so.
+ */
+#ifndef HZ_HZD_ACTUATORS_H
+#define HZ_HZD_ACTUATORS_H
+
+#include "hzd.h"
+
+typedef enum {
+    HZ_ACTUATOR_ABSENT, HZ_ACTUATOR_GREETED, HZ_ACTUATOR_READY, HZ_ACTUATOR_HUNG, HZ_ACTUATOR_FAILING,
+} HzActuatorHealth;
+
+HzActuators *hz_actuators_new(HzHost *host, GError **error);
+void hz_actuators_free(HzActuators *actuators);
+
+/* --spawn: run the programs themselves as children, restarted with a growing delay. */
+void hz_actuators_spawn(HzHost *host, const char *dir);
+
+HzActuatorHealth hz_actuator_health(const HzHost *host, const char *name);
+/* READY and its mode in force is enforce. */
+gboolean hz_actuator_enforcing(const HzHost *host, const char *name);
+/* The mode it has been told; modes changed (set-mode, reload, thaw): tell it. */
+void hz_actuators_configure(HzHost *host);
+
+/* vnic */
+void hz_actuators_observe(HzHost *host, JsonArray *keys);                   /* -> hz_plan_observed() */
+void hz_actuators_apply(HzHost *host, uint64_t epoch, JsonArray *plan);     /* -> hz_plan_applied() */
+/* Give things back: @keys, or NULL for all. @done is called once, also when there is no actuator. */
+typedef void (*HzForgetFunc)(HzHost *host, const GError *error, gpointer opaque);
+void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpointer opaque);
+
+JsonArray *hz_actuators_json(HzHost *host);
+
+#endif /* HZ_HZD_ACTUATORS_H */

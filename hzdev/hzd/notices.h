@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hzd notices: the whole life of what the provider tells its guests.
+ *
+ * core/life decides what is legal; this file supplies time, the boards, the
+ * act that a notice wraps (a PAUSE's stop and cont) and the record of it.
+ * Acting on a reply is per VM: each VM has its own HzNotice, all those of one
+ * cause share the ids their tenant may see.
+ */
+#ifndef HZ_HZD_NOTICES_H
+#define HZ_HZD_NOTICES_H
+
+#include "core/life.h"
+#include "hzd.h"
+
+/* What a caller asks for. Zero or NULL is "not given" unless said otherwise. */
+typedef struct {
+    const char *const *vms;     /* names, NULL-ended; NULL with @tenant, @job or @all */
+    gboolean all;
+    const char *tenant;         /* all VMs of a tenant */
+    const char *job;            /* with tenant: those that declared this job (32 hex digits) */
+    const char *key;            /* the caller's own; a random one is made */
+    const char *cause_key;      /* one cause, one id; default: key */
+    uint16_t kind;              /* HZ_KIND_* */
+    int state;                  /* ADVISED or SCHEDULED; -1: SCHEDULED */
+    int ack;                    /* VIRTIO_HZ_ACK_*; -1: GATE for impacts, NOTIFY else */
+    uint16_t cause;             /* VIRTIO_HZ_CAUSE_* */
+    uint8_t source;             /* VIRTIO_HZ_SOURCE_* */
+    uint64_t not_before_ns;     /* from now */
+    gboolean has_deadline;      /* else the tenant's notice-needed, else none */
+    uint64_t deadline_ns;       /* from now; 0: at once */
+    uint64_t duration_ns;
+    int confidence;             /* permille; -1: 1000 */
+    gboolean has_extend_max;
+    uint64_t extend_max_ns;     /* else the tenant's extend-max within its entitlement */
+    gboolean test;              /* synthetic: proves the path, does nothing */
+    gboolean force;             /* though max-pause or max-pauses-per-h say no */
+    gboolean revise;            /* the key exists: a new revision; else a repeat changes nothing */
+    const uint8_t *doc;         /* payload, a checked document */
+    uint16_t doc_len;
+    const char *who;            /* the caller, for the audit */
+} HzNotifySpec;
+
+struct HzNotice {
+    HzVm *vm;
+    struct hz_notice n;         /* exact, before redaction; times are filled in when it's sent */
+    struct hz_life life;
+    char *key, *cause_key;      /* NULL for one adopted from a board */
+    gboolean adopted;           /* found on the board */
+    gboolean foreign;           /* found there after a migration: another host's promise */
+    gboolean untold;            /* the guest isn't told: not subscribed, not entitled, G0 */
+    gboolean dirty;             /* the board is to be told */
+    gboolean drop;              /* … that it is no more */
+    gboolean confirmed;         /* the board has this revision and state */
+    gboolean refused;           /* the device can't take it now */
+    gboolean acting;            /* the wrapped act runs */
+    gboolean drain;
+    uint64_t cookie;            /* of the frame last sent */
+    uint64_t created_us, told_us, seen_us, prepared_us, started_us, closed_us;  /* wall, µs; 0: not yet */
+    uint64_t stopped_ns, resumed_ns;    /* of a PAUSE, hz_now() */
+    char *why;                  /* the last thing worth saying about it */
+    guint timer;
+    guint act_timer;
+};
+
+/*
+ * Place one notice a VM. The answer: {"key", "cause-id", "notices": [{"vm",
+ * "id", "state", "status", "detail"}]}, status: new, repeat, revised, untold,
+ * refused, would. Error only when nothing at all could be placed.
+ */
+JsonObject *hz_notices_notify(HzHost *host, const HzNotifySpec *spec, GError **error);
+
+/*
+ * Which notices: by id (text of a uuid) or by the caller's key, on one VM or
+ * (NULL) wherever it stands. Answer: {"notices": [{"vm", "id", "state", "detail"}]}.
+ * A repeat of what already is succeeds.
+ */
+typedef struct {
+    const char *id, *key, *vm;
+    const char *who;
+} HzNoticeRef;
+
+JsonObject *hz_notices_start(HzHost *host, const HzNoticeRef *ref, GError **error);
+JsonObject *hz_notices_complete(HzHost *host, const HzNoticeRef *ref, GError **error);
+JsonObject *hz_notices_cancel(HzHost *host, const HzNoticeRef *ref, GError **error);
+
+/* NULL: every VM; @cause: uuid text or the cause's key, or NULL; @open: only open ones. */
+JsonArray *hz_notices_json(HzHost *host, const char *vm, const char *cause, gboolean open,
+                           GError **error);
+JsonObject *hz_notice_json(const HzNotice *notice);
+
+/*
+ * Drain: one cause to many VMs (spec->kind 0: RECLAIM). Repeating it with the
+ * same key answers how it stands: {"key", "cause-id", "done", "ok", "vms":
+ * [{"vm", "id", "status"}]}, status: waiting, prepared, unprepared (the
+ * deadline came first), failed, declined, closed, unreachable. Done: nobody
+ * is waiting; ok: and all are prepared or closed.
+ */
+JsonObject *hz_notices_drain(HzHost *host, const HzNotifySpec *spec, GError **error);
+
+/* From the ledger. */
+void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone);
+void hz_notices_synced(HzVm *vm, gboolean new_generation, gboolean migrated);
+void hz_notices_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);
+void hz_notices_vm_stopped(HzVm *vm, uint64_t at);
+void hz_notices_vm_resumed(HzVm *vm, uint64_t at);
+int hz_notices_next_frame(HzVm *vm, void *buf, size_t cap);
+void hz_notice_free(HzNotice *notice);
+
+/* A vNIC's ceiling has changed: tell the guest (E9), when it may know. 0: no ceiling. */
+void hz_notices_resource_changed(HzVm *vm, unsigned nic, uint64_t old_rate, uint64_t new_rate);
+
+/* Notices that no board carries yet, kept over a restart. */
+void hz_notices_save(HzHost *host);
+void hz_notices_load(HzHost *host);
+
+#endif /* HZ_HZD_NOTICES_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hzd plan: from the ledger to a world, from decide()'s answer to plan lines.
+ *
+ * Changes are coalesced: however many records come in one turn of the main
+ * loop, the world is decided once, and only a plan that differs is applied.
+ */
+#ifndef HZ_HZD_PLAN_H
+#define HZ_HZD_PLAN_H
+
+#include "core/decide.h"
+#include "hzd.h"
+
+/* One vNIC's line as last decided, and what became of it. */
+typedef struct {
+    char *key;                  /* "VM/nic/0" */
+    HzVm *vm;
+    const HzConfigNic *conf;
+    struct hz_world_nic world;
+    struct hz_plan_nic plan;
+    gboolean exists, shapeable, ours;   /* as the actuator sees it */
+    char *why;                  /* it can't be shaped because */
+    char *result;               /* the actuator's word: applied, unchanged, would-apply, failed, unsupported; NULL: none yet */
+    char *detail;
+    gboolean told;              /* the rate last told to the guest: */
+    uint64_t told_rate;         /* bytes/s, 0 none */
+} HzPlanLine;
+
+HzPlan *hz_plan_new(HzHost *host);
+void hz_plan_free(HzPlan *plan);
+
+/* Something changed: decide soon. */
+void hz_plan_kick(HzHost *host);
+/* The configuration was replaced: rebuild the lines. */
+void hz_plan_rebuild(HzHost *host);
+const HzPlanLine *hz_plan_line(const HzHost *host, const HzVm *vm, unsigned nic);
+JsonArray *hz_plan_vm_json(const HzVm *vm);     /* a VM's lines */
+
+/* The world as JSON, with uplinks, as the audit keeps it; and back: replay gives the plan. */
+JsonObject *hz_world_json(const struct hz_world *world);
+JsonObject *hz_plan_replay(JsonObject *world, GError **error);
+
+/* From the actuator host. */
+void hz_plan_actuator_up(HzHost *host);
+void hz_plan_actuator_down(HzHost *host);
+void hz_plan_observed(HzHost *host, JsonArray *lines);
+void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results);
+
+uint64_t hz_plan_epoch(const HzHost *host);
+
+#endif /* HZ_HZD_PLAN_H */

@@ -385,7 +385,7 @@ static bool notice_enums_ok(const struct hz_notice *n)
 {
     return n->state <= VIRTIO_HZ_STATE_MAX && n->ack <= VIRTIO_HZ_ACK_MAX &&
            n->scope <= VIRTIO_HZ_SCOPE_MAX && n->source <= VIRTIO_HZ_SOURCE_MAX &&
-           n->granularity <= 3 && !(n->flags & ~VIRTIO_HZ_NOTICE_TEST) &&
+           n->granularity <= 3 && !(n->flags & ~VIRTIO_HZ_NOTICE_FLAGS) &&
            n->confidence <= 1000 && n->cause <= VIRTIO_HZ_CAUSE_MAX &&
            n->reply <= VIRTIO_HZ_REPLY_MAX && n->revision &&
            !(n->replied & ~((2u << VIRTIO_HZ_REPLY_MAX) - 1)) && !(n->replied & 1);

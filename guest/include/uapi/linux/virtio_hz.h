@@ -313,6 +313,8 @@ struct virtio_hz_notice {
 #define VIRTIO_HZ_CAUSE_MAX		10
 
 #define VIRTIO_HZ_NOTICE_TEST		(1 << 0)	/* synthetic: proves the path, means nothing */
+#define VIRTIO_HZ_NOTICE_LAPSED		(1 << 1)	/* an extension ran out without PREPARED */
+#define VIRTIO_HZ_NOTICE_FLAGS		(VIRTIO_HZ_NOTICE_TEST | VIRTIO_HZ_NOTICE_LAPSED)
 
 /* ------------------------------------------------------------------------
  * Part 2: /dev/hz

@@ -217,7 +217,7 @@ struct prefix {
     uint64_t size;
 };
 
-/* @value in the largest prefix that tells it with at most three decimals. Sizes are thousands apart. */
+/* In the largest prefix that tells @value with at most three decimals; sizes are thousands apart. */
 static int format_decimal(const struct prefix *p, uint64_t value, char *buf, size_t cap)
 {
     for (; p->size > 1; p++) {

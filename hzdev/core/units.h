@@ -32,7 +32,7 @@ const char *hz_unit_name(enum hz_unit unit);
  */
 int hz_unit_parse(enum hz_unit unit, const char *text, uint64_t *value);
 
-/* Write @value as a person would read it ("200Mbit", "250ms"); parses back to the same. Like snprintf. */
+/* As a person would read it ("200Mbit", "250ms"); parses back to the same. Like snprintf. */
 int hz_unit_format(enum hz_unit unit, uint64_t value, char *buf, size_t cap);
 
 #endif /* HZ_CORE_UNITS_H */

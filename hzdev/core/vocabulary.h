@@ -27,9 +27,9 @@ enum hz_type {
     HZ_TYPE_U64,
     HZ_TYPE_F64,        /* finite, not negative */
     HZ_TYPE_ENUM,       /* u8, one of ->names */
-    HZ_TYPE_MASK,       /* u32, bits of ->names */
-    HZ_TYPE_ID,         /* 16 bytes, typed as hex, a uuid, or any other text (hashed by the one who types it) */
-    HZ_TYPE_BYTES,      /* opaque, ->max bytes */
+    HZ_TYPE_MASK,       /* u32, bits of ->names; a name of "" is a bit that may not be set */
+    HZ_TYPE_ID,         /* 16 bytes, typed as hex, a uuid, or any other text (hashed) */
+    HZ_TYPE_BYTES,      /* opaque */
 };
 
 enum hz_source { HZ_BY_TENANT, HZ_BY_GUESS, HZ_BY_OPERATOR };
@@ -59,11 +59,12 @@ struct hz_field {
     const char *name;           /* "net-min": the command line's option and JSON's key */
     enum hz_type type;
     enum hz_unit unit;
-    uint64_t min, max;          /* inclusive, for integer types */
+    uint64_t min, max;          /* inclusive; F64: whole numbers; BYTES: of the length */
     enum hz_source source;
     enum hz_merge merge;
     enum hz_consumer consumer;
     unsigned subjects;          /* HZ_ON_* */
+    uint16_t not_above;         /* field this one must not exceed (net-min: net-max); 0: none */
     const char *const *names;   /* ENUM, MASK: NULL-ended */
     const char *help;           /* one line */
 };
@@ -74,17 +75,25 @@ const struct hz_field *hz_field_by_id(uint16_t id);
 const struct hz_field *hz_field_by_name(const char *name);
 /* The name nearest to a mistyped one, NULL when none is near. */
 const char *hz_field_nearest(const char *name);
+/* The same among any words, a NULL-ended list. */
+const char *hz_nearest(const char *word, const char *const *words);
 
 /* HZ_ON_* of a subject's name; 0 when it's none of them. */
 unsigned hz_subject_kind(const uint8_t key[VIRTIO_HZ_KEY_LEN]);
 unsigned hz_subject_kind_str(const char *subject);
 
-/* One field's wire value: a number (F64 by its bits). -EINVAL: wrong length, not an integer type; -ERANGE: out of bounds. */
+/* Any type: right length and within bounds? 0, -EINVAL, -ERANGE. */
+int hz_value_check(const struct hz_field *f, const uint8_t *value, uint16_t len);
+/* A value as a number (F64 by its bits). -EINVAL: wrong length, no number; -ERANGE: bounds. */
 int hz_value_get(const struct hz_field *f, const uint8_t *value, uint16_t len, uint64_t *out);
 /* Put a number as the field's wire value: its length, -ERANGE. */
 int hz_value_put(const struct hz_field *f, uint64_t v, uint8_t out[16]);
 
-/* Text to wire value (up to 16 bytes) and back, by type and unit. Length, -EINVAL, -ERANGE. */
+/*
+ * Text to wire value (up to 16 bytes) and back, by type and unit. Length,
+ * -EINVAL, -ERANGE. format is like snprintf. An enumeration is typed by name
+ * or number, a mask as "pause,reclaim", "all" or "none", opaque bytes as hex.
+ */
 int hz_value_parse(const struct hz_field *f, const char *text, uint8_t out[16]);
 int hz_value_format(const struct hz_field *f, const uint8_t *value, uint16_t len,
                     char *buf, size_t cap);
@@ -120,13 +129,16 @@ const char *hz_reply_name(uint16_t code);
 int hz_reply_by_name(const char *name);         /* or -EINVAL */
 const char *hz_verdict_name(uint8_t code);
 const char *hz_reason_name(uint8_t reason);     /* one lower-case word: "entitlement" */
-const char *hz_reason_text(uint8_t reason);     /* a clause: "above what the operator lets this VM have" */
+const char *hz_reason_text(uint8_t reason);     /* "above what the operator lets this VM have" */
 const char *hz_scope_name(uint8_t scope);
 const char *hz_source_name(uint8_t source);
 const char *hz_cause_name(uint16_t cause);
 int hz_cause_by_name(const char *name);
-const char *hz_status_name(int status);         /* VIRTIO_HZ_OK, VIRTIO_HZ_E_* */
+const char *hz_status_name(int status);         /* VIRTIO_HZ_OK, VIRTIO_HZ_E_*; either sign */
 const char *hz_why_name(uint16_t reason);       /* VIRTIO_HZ_WHY_* */
+
+const char *hz_type_name(enum hz_type type);
+const char *hz_consumer_name(enum hz_consumer consumer);    /* "vnic"; "-" for NONE */
 
 /* Field ids the code itself refers to. */
 #define HZ_F_JOB_ID             0x0101

@@ -31,10 +31,6 @@ struct hz_board_limits {
     uint16_t doc;               /* 64..VIRTIO_HZ_MAX_DOC bytes, a multiple of 4 */
 };
 
-struct hz_board_counters {      /* since this board was made; not migrated */
-    uint64_t refusals;          /* requests answered with an error */
-};
-
 /* A new, empty board; NULL when a limit is out of range or memory is out. Owned by the caller. */
 struct hz_board *hz_board_new(const struct hz_board_limits *limits,
                               const uint8_t generation[VIRTIO_HZ_UUID_LEN]);
@@ -48,6 +44,7 @@ const uint8_t *hz_board_generation(const struct hz_board *b);
 unsigned hz_board_declarations(const struct hz_board *b);   /* standing ones */
 unsigned hz_board_notices(const struct hz_board *b);        /* standing ones, closed included */
 unsigned hz_board_open_notices(const struct hz_board *b);
+uint64_t hz_board_refusals(const struct hz_board *b);       /* requests answered with an error */
 const struct hz_board_limits *hz_board_limits(const struct hz_board *b);
 
 /* -- the guest's side --------------------------------------------------- */

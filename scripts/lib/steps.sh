@@ -15,9 +15,12 @@ export current=
 wanted() { [ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $1 "* ]]; }
 
 # step NAME TITLE COMMAND...: its last line "N passed, N failed, N skipped" counts; without one its exit status is one test.
+# Never call it where errexit is off (if, ||): the command would run on after its errors. It says in $step_ok how it went.
+step_ok=yes
 step() {
     local name=$1 title=$2 log start status=0 sum pid
     shift 2
+    step_ok=yes
     wanted "$name" || return 0
     log=$LOGS/$name.log
     start=$SECONDS
@@ -49,6 +52,7 @@ step() {
     if [ "$f" = 0 ]; then
         printf ' ok     %4d passed' "$p" >&2
     else
+        step_ok=no
         printf ' FAILED %4d passed, %d failed' "$p" "$f" >&2
         failed_steps+=("$name")
     fi
@@ -59,7 +63,6 @@ step() {
         { grep -E '^ *(FAIL|not ok|error:)|ERROR|error:' "$log" | head -n 15; echo ...; tail -n 15 "$log"; } | sed 's/^/    | /' >&2
         echo "    | all of it: $log" >&2
     fi
-    [ "$f" = 0 ]
 }
 
 # A dot every ten seconds while a step runs.

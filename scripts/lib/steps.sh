@@ -16,7 +16,7 @@ wanted() { [ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $1 "* ]]; }
 
 # step NAME TITLE COMMAND...: its last line "N passed, N failed, N skipped" counts; without one its exit status is one test.
 # Never call it where errexit is off (if, ||): the command would run on after its errors. It says in $step_ok how it went.
-step_ok=yes
+export step_ok=yes
 step() {
     local name=$1 title=$2 log start status=0 sum pid
     shift 2

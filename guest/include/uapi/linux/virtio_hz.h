@@ -322,8 +322,11 @@ struct virtio_hz_notice {
  * read() returns whole records, oldest change first, never half of one;
  * EMSGSIZE when the buffer is smaller than the next (HZ_RECORD_MAX always
  * holds one). Each open file has its own cursor and starts with the whole
- * board: STATUS first, with VIRTIO_HZ_REC_FULL. poll(): EPOLLIN when a record waits, EPOLLHUP when the
- * device is gone, after which read() and ioctl() say ENODEV.
+ * board: STATUS first, with VIRTIO_HZ_REC_FULL; a reader that lags so far
+ * behind that withdrawals were forgotten starts over the same way. A reader
+ * never gets half a board, nor TRUNCATED. poll(): EPOLLIN when a record waits,
+ * EPOLLERR when only a reset helps (EIO), EPOLLHUP when the device is gone,
+ * after which read() and ioctl() say ENODEV.
  */
 struct hz_record {
 	__u32 size;			/* to the next record: head and body, padded to eight */
@@ -365,7 +368,12 @@ struct hz_declare {
 	__u32 reserved;
 };
 
-#define HZ_DECLARE_PERSIST		(1 << 0)	/* stays when the file is closed */
+/*
+ * A declaration belongs to the open file that made it (EBUSY for another) and
+ * is withdrawn when that is closed. With PERSIST it stays, belongs to nobody
+ * then, and whoever declares or withdraws the subject next takes it over.
+ */
+#define HZ_DECLARE_PERSIST		(1 << 0)
 
 struct hz_reply {
 	__u32 size;			/* in: sizeof(struct hz_reply) */
@@ -383,6 +391,7 @@ struct hz_reply {
  * Errors: EINVAL E_INVAL, EOPNOTSUPP E_UNSUPP, EMSGSIZE E_TOOBIG, ENOSPC
  * E_NOSPC, ESTALE E_STALE, ENOENT E_NOENT, ECANCELED E_VOID; EBUSY another
  * file owns the subject, or is the responder; EPERM REPLY without the claim;
+ * EAGAIN the device was reset under the request, which did nothing: again;
  * ENODEV the device is gone; EIO it broke the protocol and needs a reset.
  */
 #define HZ_IOC_MAGIC			0xD7

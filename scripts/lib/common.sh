@@ -16,7 +16,7 @@ die() {
 # Packages of the list that aren't installed.
 missing_packages() {
     local p
-    for p in "$@"; do
+    for p in $(printf '%s\n' "$@" | sort -u); do
         case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
         installed) ;;
         *) printf '%s\n' "$p" ;;
@@ -26,16 +26,29 @@ missing_packages() {
 
 # Install what is missing, and say it. Nothing missing: nothing is run, no root needed.
 need_packages() {
-    local missing
+    local missing ticker status=0
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     say "Installing Debian packages: ${missing[*]}"
     [ "$(id -u)" = 0 ] || die "needs root to install: apt-get install ${missing[*]}"
-    apt_get update >/dev/null || die "apt-get update failed"
-    apt_get install -y --no-install-recommends "${missing[@]}" >"$HZ_CACHE/apt.log" 2>&1 || {
+    tick $$ &
+    ticker=$!
+    { apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"; } \
+        >"$HZ_CACHE/apt.log" 2>&1 || status=$?
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+    say ""
+    [ "$status" = 0 ] || {
         tail -n 20 "$HZ_CACHE/apt.log" >&2
         die "apt-get install failed, all of it in $HZ_CACHE/apt.log"
     }
+}
+
+# A dot every ten seconds while process $1 lives.
+tick() {
+    while sleep 10 && kill -0 "$1" 2>/dev/null; do
+        printf . >&2
+    done
 }
 
 # Another apt may be running: wait for it instead of failing.

@@ -65,13 +65,6 @@ step() {
     fi
 }
 
-# A dot every ten seconds while a step runs.
-tick() {
-    while sleep 10 && kill -0 "$1" 2>/dev/null; do
-        printf . >&2
-    done
-}
-
 # A step that can't be run here: said with its reason.
 skip_step() {
     local name=$1 title=$2 why=$3

@@ -47,7 +47,7 @@ while :; do sleep 0.2; done
 # A tenant's hook for pauses: it takes a moment to bring the work to a safe point.
 PAUSE_HOOK = """#!/bin/sh
 sleep 1
-echo "paused safely" >> /tmp/pause-hook
+echo "paused safely" >> /tmp/pause-hook.done
 """
 
 
@@ -223,8 +223,8 @@ class Demo:
         board = json.loads(self.guests[vm].run("hz show --json"))
         got = "none"
         for declaration in board["declarations"]:
-            for name, f in declaration["fields"].items():
-                if name == field:
+            for f in declaration.get("fields", []):
+                if f["name"] == field:
                     got = f["verdict"]
         self.story.expect(f"{vm} reads the verdict on {field}", got == want, got, want)
 
@@ -235,13 +235,185 @@ class Demo:
         self.until_plan(self.hosts[0], wanted)
         self.expect_rates("withdrawn", wanted)
 
+    def kill_run(self):
+        """A declaration lives as long as the program it was made for."""
+        story, a = self.story, self.guests["A"]
+        story.step("kill -9 of A's `hz run`: its declaration goes with it")
+        run = a.start("hz run --net-min 60Mbit -- sh -c 'echo at work; exec sleep 1000'")
+        run.wait_text("at work")
+        rest = (CAPACITY[0] - 60 - TRICKLE) / 2
+        self.until_plan(self.hosts[0], {"A": 60 + rest, "B": TRICKLE + rest})
+        a.run("kill -9 $(pidof hz)")
+        run.wait()
+        wanted = {"A": CAPACITY[0] - 30, "B": 30}
+        self.until_plan(self.hosts[0], wanted)
+        story.expect("nothing of A's is declared any more", not self.board("A")["declarations"],
+                     len(self.board("A")["declarations"]), 0)
+        story.expect("the program ended with it", not a.run("pidof sleep || true").strip(), "ended", "ended")
+        self.expect_rates("after kill -9", wanted)
+
+    def board(self, vm):
+        return json.loads(self.guests[vm].run("hz show --json"))
+
+    def notice(self, host, vm, key):
+        """The host's own record of the notice that was placed with this key."""
+        for notice in self.show(host, vm)["notices"]:
+            if notice.get("key") == key:
+                return notice
+        return {}
+
+    def until_notice(self, host, vm, key, state, timeout=120):
+        return until(f"notice {key} {state}", lambda: self.notice(host, vm, key).get("state") == state, timeout)
+
+    def pause(self):
+        story, host, a = self.story, self.hosts[0], self.guests["A"]
+        story.step("PAUSE: A gets ready by a hook, is stopped for 500 ms, and reads how long it was")
+        a.put("/tmp/pause-hook", PAUSE_HOOK, "755")
+        a.put("/tmp/trainer.sh", TRAINER, "755")
+        agent = a.start("exec hz agent")
+        run = a.start("hz run --on pause=exec:/tmp/pause-hook -- /tmp/trainer.sh")
+        until("A's program", lambda: "training" in a.run("cat /tmp/trainer 2>/dev/null || true"), 30)
+        deadline = 60
+        host.hzctl("notify", "A", "pause", "--deadline", f"{deadline}s", "--duration", "500ms", "--key", "demo-pause")
+        placed = time.monotonic()
+        stop = a.qmp.wait_event("STOP", deadline + 30)
+        resume = a.qmp.wait_event("RESUME", 60)
+        self.until_notice(host, "A", "demo-pause", "completed")
+        took = time.monotonic() - placed
+        record = self.notice(host, "A", "demo-pause")
+        told = next(n for n in self.board("A")["notices"] if n["kind"] == "pause" and n["state"] == "completed")
+        stood = (qmp_time(resume) - qmp_time(stop)) * 1000
+        measured = next((f["value"] / 1e6 for f in told["payload"] if "measured" in f["name"]), 0)
+        self.times["pause"] = {name: record.get(name) for name in record if name.endswith("-us") or name.endswith("-at")}
+        self.times["pause"].update({"stopped_ms": stood, "told_ms": measured})
+        story.expect("A answered", {"seen", "prepared"} <= set(told["replied"]), " ".join(told["replied"]), "seen prepared")
+        story.expect("the hook did its work", "paused safely" in a.run("cat /tmp/pause-hook.done || true"), "yes", "yes")
+        story.expect("prepared starts it early", took < deadline, f"{took:.1f} s after it was placed", f"before {deadline} s")
+        story.near("A stood still (STOP to RESUME)", stood, 500, "ms", 0.3)
+        story.near("the completed notice says so", measured, stood, "ms", 0.1)
+        for line in self.between(record):
+            story.tell("   " + line)
+        run.signal(signal.SIGTERM)
+        run.wait()
+        self.agent = agent
+
+    def between(self, record):
+        """The times between the stations of a notice's life."""
+        stations = [(name, record[key]) for name, key in
+                    (("placed", "created-us"), ("told", "told-us"), ("seen", "seen-us"), ("prepared", "prepared-us"),
+                     ("started", "started-us"), ("completed", "closed-us")) if record.get(key)]
+        return [f"{a[0]} -> {b[0]}: {(b[1] - a[1]) / 1000:.1f} ms" for a, b in zip(stations, stations[1:])]
+
+    def reclaim(self):
+        story, host, b = self.story, self.hosts[0], self.guests["B"]
+        story.step("RECLAIM: an unmodified program in B saves its work before the deadline")
+        b.put("/tmp/trainer.sh", TRAINER, "755")
+        run = b.start("hz run --on reclaim=TERM@90s --prepared-when exit -- /tmp/trainer.sh")
+        until("B's program", lambda: "training" in b.run("cat /tmp/trainer 2>/dev/null || true"), 30)
+        placed = time.monotonic()
+        host.hzctl("notify", "B", "reclaim", "--deadline", "95s", "--key", "demo-reclaim")
+        status = run.wait(110)
+        ended = time.monotonic() - placed
+        saved = b.run("cat /tmp/checkpoint 2>/dev/null || true").strip()
+        self.until_notice(host, "B", "demo-reclaim", "started", 30)
+        started = time.monotonic() - placed
+        host.hzctl("notice", "complete", "--key", "demo-reclaim")
+        self.until_notice(host, "B", "demo-reclaim", "completed", 30)
+        record = self.notice(host, "B", "demo-reclaim")
+        story.expect("the program saved", saved == "saved", saved, "saved")
+        story.expect("and ended well", status == 0, f"exit {status}", "exit 0")
+        # 95 s were given, 90 s before the deadline it is told to end, 2 s it saves.
+        story.expect("asked to end 90 s before the deadline, not at once", ended >= 4.5, f"after {ended:.1f} s", "5 s and its save")
+        story.expect("prepared starts it early", started < 90, f"after {started:.1f} s", "well before 95 s")
+        self.times["reclaim"] = {"program_ended_s": ended, "started_s": started}
+        for line in self.between(record):
+            story.tell("   " + line)
+
+    def crash(self):
+        story, host, a = self.story, self.hosts[0], self.guests["A"]
+        story.step("hzd is killed (SIGKILL) under load, and started again")
+        a.run("hz declare nic/0 --net-min 60Mbit --persist --wait")
+        rest = (CAPACITY[0] - 60 - TRICKLE) / 2
+        wanted = {"A": 60 + rest, "B": TRICKLE + rest}
+        self.until_plan(host, wanted)
+        host.hzctl("notify", "A", "reclaim", "--deadline", "30m", "--key", "demo-stays", "--ack", "notify")
+        notice = until("the notice on A's board", lambda: next(
+            (n for n in self.board("A")["notices"] if n["state"] == "scheduled" and "seen" in n["replied"]), None), 30)
+        before = strip_times(self.board("A"))
+        qdiscs = host.qdiscs()
+
+        def kill():
+            time.sleep(2)
+            host.hzd.kill(signal.SIGKILL)
+            story.tell("   hzd is dead; traffic goes on")
+            time.sleep(3)
+            # What a guest says meanwhile isn't lost either: the board keeps it.
+            a.run(f"hz reply {notice['id']} prepared")
+            host.start_hzd()
+            until("A's and B's link", lambda: self.linked(host, "A") and self.linked(host, "B"), 60)
+            story.tell("   hzd is back")
+        self.expect_rates("hzd killed", wanted, seconds=12, during=kill)
+        story.expect("the kernel's queues were not touched", qdiscs == host.qdiscs(), "same", "same")
+        self.until_plan(host, wanted)
+        after = strip_times(self.board("A"))
+        story.expect("A's declarations stand", after["declarations"] == before["declarations"],
+                     describe(after["declarations"]), describe(before["declarations"]))
+        kept = [n for n in after["notices"] if n["id"] == notice["id"]]
+        story.expect("the notice stands, same id and state", kept and kept[0]["state"] == "scheduled",
+                     kept[0]["state"] if kept else "gone", "scheduled")
+        record = until("hzd's knowledge of the reply", lambda: next(
+            (n for n in self.show(host, "A")["notices"] if n["id"].replace("-", "") == notice["id"].replace("-", "")
+             and "prepared" in n["replied"]), None), 30)
+        story.expect("hzd knows both replies, also the one given while it was dead",
+                     {"seen", "prepared"} <= set(record["replied"]), " ".join(record["replied"]), "seen prepared")
+        host.hzctl("notice", "cancel", "--id", record["id"])
+
+    def migrate(self):
+        story, a = self.story, self.guests["A"]
+        source, target = self.hosts
+        story.step("A is live-migrated to host 2 (40 Mbit/s), under another hzd")
+        a.start("exec hz watch --json > /tmp/watch 2>&1")
+        until("hz watch", lambda: a.run("cat /tmp/watch").strip(), 30)
+        lines_before = len(a.run("cat /tmp/watch").splitlines())
+        before = self.board("A")
+        path = os.path.join(self.folder, "migrate.sock")
+        moved = self.guest("A", 2, incoming=f"unix:{path}")
+        started = time.monotonic()
+        a.qmp.cmd("migrate", {"uri": f"unix:{path}"})
+        status = until("the migration", lambda: (lambda i: i if i["status"] in ("completed", "failed") else None)(
+            a.qmp.cmd("query-migrate")), 120)
+        if not story.expect("migrated", status["status"] == "completed", status["status"], "completed"):
+            return
+        moved.qmp.wait_event("RESUME", 60)
+        story.tell(f"   {time.monotonic() - started:.1f} s, of which it stood still {status.get('downtime', 0)} ms")
+        a.stop()
+        self.guests["A"] = moved
+        moved.ready()
+        until("A's link to host 2's hzd", lambda: self.linked(target, "A"), 60)
+        new = moved.run("cat /tmp/watch").splitlines()[lines_before:]
+        first = json.loads(new[0])
+        story.expect("the first thing its watcher hears is the disruption",
+                     first.get("status", {}).get("disruption") == before["status"]["disruption"] + 1,
+                     f"disruption {first.get('status', {}).get('disruption')}", f"disruption {before['status']['disruption'] + 1}")
+        after = self.board("A")
+        story.expect("its declaration came along", declared(after) == declared(before), declared(after), declared(before))
+        story.expect("its closed notices too", {n["id"] for n in before["notices"]} <= {n["id"] for n in after["notices"]},
+                     len(after["notices"]), f"at least {len(before['notices'])}")
+        wanted = {"A": float(CAPACITY[1])}
+        self.until_plan(target, wanted)
+        self.verdict("A", "net-min", "clamped")
+        self.until_plan(source, {"B": 30})
+        self.expect_rates("migrated", wanted)
+
     # -- all of it ---------------------------------------------------------
 
     def play(self):
         self.build_place()
-        self.before()
-        self.declare()
-        self.withdraw()
+        for chapter in (self.before, self.declare, self.withdraw, self.kill_run, self.pause, self.reclaim, self.crash,
+                        self.migrate):
+            if self.args.only and chapter.__name__ not in self.args.only.split(","):
+                continue
+            chapter()
 
     def ways_in(self):
         for vm, guest in self.guests.items():
@@ -252,6 +424,28 @@ class Demo:
         print(f"to end it: scripts/demo --name {self.args.name} --sweep")
 
 
+def qmp_time(event):
+    return event["timestamp"]["seconds"] + event["timestamp"]["microseconds"] / 1e6
+
+
+def strip_times(board):
+    """A board without what passes by itself."""
+    for notice in board["notices"]:
+        for key in ("deadline-ms", "not-before-ms"):
+            notice.pop(key, None)
+    return board
+
+
+def declared(board):
+    """subject.field=value, for comparing and for telling."""
+    return " ".join(sorted(f"{d['subject']}.{f['name']}={f['text']}" for d in board["declarations"]
+                           for f in d.get("fields", []))) or "nothing"
+
+
+def describe(declarations):
+    return declared({"declarations": declarations})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build")
@@ -259,6 +453,7 @@ def main():
     parser.add_argument("--image")
     parser.add_argument("--json")
     parser.add_argument("--logs")
+    parser.add_argument("--only", help="only these chapters: before,declare,withdraw,kill_run,pause,reclaim,crash,migrate")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--name", default="hzdemo")

@@ -107,9 +107,17 @@ class Guest:
             os.chown(self.hz_qmp_path, qmp_uid, qmp_uid)
 
     def _monitor(self):
-        until(f"guest {self.name}: its monitor",
-              lambda: os.path.exists(self.hz_qmp_path) or self.process.check(), 60)
-        return Qmp(self.qmp_path)
+        def connect():
+            self.process.check()
+            try:
+                return Qmp(self.qmp_path, timeout=0)
+            except OSError:
+                return None
+        try:
+            return until(f"guest {self.name}: its monitor", connect, 60)
+        except LabError:
+            self.process.stop()
+            raise
 
     def ready(self, timeout=120):
         """Until its command server answers."""

@@ -38,7 +38,7 @@ class Qmp:
         self.ident = 0
         threading.Thread(target=self._read, daemon=True).start()
         with self.cond:
-            self.cond.wait_for(lambda: self.greeting or self.closed, timeout)
+            self.cond.wait_for(lambda: self.greeting or self.closed, max(timeout, 30))
         if not self.greeting:
             raise QmpError("connect", {"desc": f"no greeting on {path}"})
         self.cmd("qmp_capabilities")

@@ -16,6 +16,9 @@ static const struct command commands[] = {
     { "show", cmd_show, "declarations with the provider's verdicts, and notices" },
     { "watch", cmd_watch, "print changes as they come" },
     { "reply", cmd_reply, "answer a notice by hand" },
+    { "run", cmd_run, "run a program that gets ready when a notice comes" },
+    { "agent", cmd_agent, "answer notices for this guest: hooks and hz run" },
+    { "doctor", cmd_doctor, "find out why it doesn't work" },
 };
 
 void say(const char *fmt, ...)

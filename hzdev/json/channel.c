@@ -34,6 +34,7 @@ struct HzChannel {
     GHashTable *waiting;    /* id -> Waiting */
 
     gboolean ending;        /* nothing more is read or queued */
+    gboolean dropped;       /* … and the owner is gone: no callback any more */
     GError *why;
 };
 
@@ -78,7 +79,7 @@ static void answer_all(HzChannel *c, const GError *why)
         return;
     }
     ids = g_list_sort(g_hash_table_get_keys(waiting), (GCompareFunc)strcmp);
-    for (GList *i = ids; i; i = i->next) {
+    for (GList *i = ids; i && !c->dropped; i = i->next) {
         Waiting *w = g_hash_table_lookup(waiting, i->data);
 
         if (w->answer) {
@@ -99,10 +100,10 @@ static gboolean end_now(gpointer data)
         close(c->fd);
         c->fd = -1;
     }
-    gone = c->why ? g_error_copy(c->why)
-                  : g_error_new(HZ_JSON_ERROR, 0, "the connection was closed");
+    gone = g_error_new_literal(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED,
+                               c->why ? c->why->message : "the connection was closed");
     answer_all(c, gone);
-    if (c->ops && c->ops->closed) {
+    if (!c->dropped && c->ops->closed) {
         c->ops->closed(c, c->why, c->opaque);
     }
     hz_channel_unref(c);    /* ours of this function */
@@ -139,7 +140,7 @@ static gboolean on_writable(int fd, GIOCondition cond, gpointer data)
     (void)cond;
     if (!write_out(c)) {
         c->out_watch = 0;
-        end(c, g_error_new(HZ_JSON_ERROR, 0, "can't write: %s", g_strerror(errno)));
+        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "can't write: %s", g_strerror(errno)));
         return G_SOURCE_REMOVE;
     }
     if (c->out->len) {
@@ -159,8 +160,8 @@ void hz_channel_send(HzChannel *c, JsonObject *message)
     }
     line = hz_json_line(taken);
     if (c->out->len + strlen(line) > HZ_JSON_BACKLOG_MAX) {
-        end(c, g_error_new(HZ_JSON_ERROR, 0, "the peer doesn't read: more than %d bytes wait",
-                           HZ_JSON_BACKLOG_MAX));
+        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "the peer doesn't read: "
+                           "more than %d bytes wait", HZ_JSON_BACKLOG_MAX));
         return;
     }
     g_string_append(c->out, line);
@@ -233,7 +234,8 @@ void hz_channel_execute(HzChannel *c, const char *command, JsonObject *arguments
     }
     json_object_set_string_member(message, "id", id);
     if (c->ending && !c->waiting) {
-        g_autoptr(GError) gone = g_error_new(HZ_JSON_ERROR, 0, "the connection was closed");
+        g_autoptr(GError) gone = g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED,
+                                             "the connection was closed");
 
         json_object_unref(message);
         if (answer) {
@@ -265,9 +267,10 @@ static void give_answer(const Waiting *w, JsonObject *message)
         const char *desc = json_object_get_string_member_with_default(
             json_node_get_object(error), "desc", "an error without a description");
 
-        why = g_error_new_literal(HZ_JSON_ERROR, 0, desc ? desc : "an error without a description");
+        why = g_error_new_literal(HZ_JSON_ERROR, HZ_JSON_ERROR_PEER,
+                                  desc ? desc : "an error without a description");
     } else {
-        why = g_error_new_literal(HZ_JSON_ERROR, 0, "an error that is no object");
+        why = g_error_new_literal(HZ_JSON_ERROR, HZ_JSON_ERROR_PEER, "an error that is no object");
     }
     w->answer(NULL, why, w->opaque);
 }
@@ -283,7 +286,7 @@ static void receive(HzChannel *c, JsonObject *message)
         g_free(key);
         give_answer(value, message);
         g_free(value);
-    } else if (c->ops && c->ops->message) {
+    } else if (!c->dropped && c->ops->message) {
         c->ops->message(c, message, c->opaque);
     }
 }
@@ -303,12 +306,12 @@ static gboolean take_one(HzChannel *c)
         return FALSE;
     case HZ_JSON_FRAMED_PART:
         if (len > HZ_JSON_LINE_MAX) {
-            end_telling(c, g_error_new(HZ_JSON_ERROR, 0, "an object of more than %d bytes",
+            end_telling(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "an object of more than %d bytes",
                                        HZ_JSON_LINE_MAX));
         }
         return FALSE;
     case HZ_JSON_FRAMED_GARBAGE:
-        end_telling(c, g_error_new(HZ_JSON_ERROR, 0, "no JSON object: it starts with byte 0x%02x",
+        end_telling(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "no JSON object: it starts with byte 0x%02x",
                                    (guint8)at[c->frame.scanned]));
         return FALSE;
     case HZ_JSON_FRAMED_WHOLE:
@@ -337,7 +340,7 @@ static void take_all(HzChannel *c)
 static void at_eof(HzChannel *c)
 {
     if (c->in->len) {
-        end(c, g_error_new(HZ_JSON_ERROR, 0, "the connection ended inside an object, "
+        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "the connection ended inside an object, "
                            "after %u bytes", c->in->len));
     } else {
         end(c, NULL);
@@ -361,7 +364,8 @@ static gboolean on_readable(int fd, GIOCondition cond, gpointer data)
     } else if (errno == ECONNRESET) {
         end(c, NULL);
     } else if (errno != EAGAIN && errno != EINTR) {
-        end(c, g_error_new(HZ_JSON_ERROR, 0, "can't read: %s", g_strerror(errno)));
+        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "can't read: %s",
+                           g_strerror(errno)));
     }
     return c->ending ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
@@ -407,6 +411,11 @@ void hz_channel_unref(HzChannel *c)
     g_free(c);
 }
 
+gboolean hz_channel_open(const HzChannel *c)
+{
+    return !c->ending;
+}
+
 void hz_channel_close(HzChannel *c)
 {
     end(c, NULL);
@@ -414,7 +423,7 @@ void hz_channel_close(HzChannel *c)
 
 void hz_channel_drop(HzChannel *c)
 {
-    c->ops = NULL;
+    c->dropped = TRUE;
     c->ending = TRUE;
     stop_watch(&c->in_watch);
     g_clear_pointer(&c->waiting, g_hash_table_unref);

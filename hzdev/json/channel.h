@@ -28,6 +28,12 @@
 #define HZ_JSON_ERROR (hz_json_error_quark())
 GQuark hz_json_error_quark(void);
 
+typedef enum {
+    HZ_JSON_ERROR_INVALID,      /* no JSON object, or one beyond a limit; an unusable path */
+    HZ_JSON_ERROR_PEER,         /* the peer answered with an error: its description */
+    HZ_JSON_ERROR_CLOSED,       /* the channel has ended */
+} HzJsonError;
+
 /* One JSON object from @len bytes; everything is checked before the parser sees it. Owned. */
 JsonObject *hz_json_parse(const char *text, gsize len, GError **error);
 
@@ -52,6 +58,9 @@ HzChannel *hz_channel_new(int fd, const HzChannelOps *ops, gpointer opaque);
 HzChannel *hz_channel_ref(HzChannel *channel);
 void hz_channel_unref(HzChannel *channel);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HzChannel, hz_channel_unref)
+
+/* FALSE from the moment it is to end; closed() may still be to come. */
+gboolean hz_channel_open(const HzChannel *channel);
 
 /* Who is at the other end (SO_PEERCRED); false when the kernel can't say. */
 gboolean hz_channel_peer(HzChannel *channel, pid_t *pid, uid_t *uid);

@@ -18,6 +18,9 @@
 
 #define READ_AT_ONCE (64 * 1024)
 
+#define invalid(...) g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, __VA_ARGS__)
+#define ended(...) g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, __VA_ARGS__)
+
 struct HzChannel {
     int refs;
     int fd;
@@ -140,7 +143,7 @@ static gboolean on_writable(int fd, GIOCondition cond, gpointer data)
     (void)cond;
     if (!write_out(c)) {
         c->out_watch = 0;
-        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "can't write: %s", g_strerror(errno)));
+        end(c, ended("can't write: %s", g_strerror(errno)));
         return G_SOURCE_REMOVE;
     }
     if (c->out->len) {
@@ -160,8 +163,7 @@ void hz_channel_send(HzChannel *c, JsonObject *message)
     }
     line = hz_json_line(taken);
     if (c->out->len + strlen(line) > HZ_JSON_BACKLOG_MAX) {
-        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "the peer doesn't read: "
-                           "more than %d bytes wait", HZ_JSON_BACKLOG_MAX));
+        end(c, ended("the peer doesn't read: more than %d bytes wait", HZ_JSON_BACKLOG_MAX));
         return;
     }
     g_string_append(c->out, line);
@@ -234,8 +236,7 @@ void hz_channel_execute(HzChannel *c, const char *command, JsonObject *arguments
     }
     json_object_set_string_member(message, "id", id);
     if (c->ending && !c->waiting) {
-        g_autoptr(GError) gone = g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED,
-                                             "the connection was closed");
+        g_autoptr(GError) gone = ended("the connection was closed");
 
         json_object_unref(message);
         if (answer) {
@@ -306,13 +307,12 @@ static gboolean take_one(HzChannel *c)
         return FALSE;
     case HZ_JSON_FRAMED_PART:
         if (len > HZ_JSON_LINE_MAX) {
-            end_telling(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "an object of more than %d bytes",
-                                       HZ_JSON_LINE_MAX));
+            end_telling(c, invalid("an object of more than %d bytes", HZ_JSON_LINE_MAX));
         }
         return FALSE;
     case HZ_JSON_FRAMED_GARBAGE:
-        end_telling(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "no JSON object: it starts with byte 0x%02x",
-                                   (guint8)at[c->frame.scanned]));
+        end_telling(c, invalid("no JSON object: it starts with byte 0x%02x",
+                               (guint8)at[c->frame.scanned]));
         return FALSE;
     case HZ_JSON_FRAMED_WHOLE:
         break;
@@ -340,8 +340,7 @@ static void take_all(HzChannel *c)
 static void at_eof(HzChannel *c)
 {
     if (c->in->len) {
-        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "the connection ended inside an object, "
-                           "after %u bytes", c->in->len));
+        end(c, ended("the connection ended inside an object, after %u bytes", c->in->len));
     } else {
         end(c, NULL);
     }
@@ -364,8 +363,7 @@ static gboolean on_readable(int fd, GIOCondition cond, gpointer data)
     } else if (errno == ECONNRESET) {
         end(c, NULL);
     } else if (errno != EAGAIN && errno != EINTR) {
-        end(c, g_error_new(HZ_JSON_ERROR, HZ_JSON_ERROR_CLOSED, "can't read: %s",
-                           g_strerror(errno)));
+        end(c, ended("can't read: %s", g_strerror(errno)));
     }
     return c->ending ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }

@@ -14,17 +14,19 @@ JsonObject *hz_json_parse(const char *text, gsize len, GError **error)
     size_t at;
 
     if (len > HZ_JSON_LINE_MAX) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "JSON of %" G_GSIZE_FORMAT
-                    " bytes, the limit is %d", len, HZ_JSON_LINE_MAX);
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "JSON of %zu bytes, the limit is %d", len, HZ_JSON_LINE_MAX);
         return NULL;
     }
     if (!g_utf8_validate_len(text, len, &bad)) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "JSON isn't UTF-8 at byte %td", bad - text);
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "JSON isn't UTF-8 at byte %td", bad - text);
         return NULL;
     }
     bad = hz_json_check(text, len, HZ_JSON_DEPTH_MAX, &at);
     if (bad) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "JSON has %s at byte %zu (limits: depth %d)",
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "JSON has %s at byte %zu (limits: depth %d)",
                     bad, at, HZ_JSON_DEPTH_MAX);
         return NULL;
     }

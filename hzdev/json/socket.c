@@ -29,7 +29,8 @@ static gboolean address(const char *path, struct sockaddr_un *a, GError **error)
 {
     *a = (struct sockaddr_un){ .sun_family = AF_UNIX };
     if (!*path || strlen(path) >= sizeof(a->sun_path)) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "%s: a socket's path has 1 to %zu bytes, this one %zu",
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "%s: a socket's path has 1 to %zu bytes, this one %zu",
                     path, sizeof(a->sun_path) - 1, strlen(path));
         return FALSE;
     }
@@ -65,7 +66,8 @@ static gboolean make_room(const char *path, const struct sockaddr_un *a, GError 
         return TRUE;
     }
     if (!S_ISSOCK(st.st_mode)) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "%s: there is something that is no socket", path);
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "%s: there is something that is no socket", path);
         return FALSE;
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -73,7 +75,8 @@ static gboolean make_room(const char *path, const struct sockaddr_un *a, GError 
     err = errno;
     close(fd);
     if (rc == 0 || err != ECONNREFUSED) {
-        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID, "%s: another program listens there", path);
+        g_set_error(error, HZ_JSON_ERROR, HZ_JSON_ERROR_INVALID,
+                    "%s: another program listens there", path);
         return FALSE;
     }
     g_unlink(path);

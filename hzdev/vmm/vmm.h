@@ -34,7 +34,7 @@ typedef enum {
     HZ_VMM_UNKNOWN,             /* not connected, or not asked yet */
     HZ_VMM_RUNNING,
     HZ_VMM_PAUSED,              /* by stop: cont makes it run */
-    HZ_VMM_OTHER,               /* incoming, migrated away, shut down, I/O error …: hz_vmm_status() */
+    HZ_VMM_OTHER,               /* incoming, migrated away, shut down …: hz_vmm_status() */
 } HzVmmState;
 
 typedef enum {
@@ -69,7 +69,7 @@ void hz_vmm_poke(HzVmm *vmm);
 const char *hz_vmm_where(const HzVmm *vmm);
 gboolean hz_vmm_connected(const HzVmm *vmm);
 HzVmmState hz_vmm_state(const HzVmm *vmm);
-const char *hz_vmm_status(const HzVmm *vmm);        /* the hypervisor's own word: "inmigrate"; "" when UNKNOWN */
+const char *hz_vmm_status(const HzVmm *vmm);        /* its own word, "inmigrate"; "" if UNKNOWN */
 const char *hz_vmm_trouble(const HzVmm *vmm);       /* why it isn't connected; NULL when it is */
 const char *hz_vmm_state_name(HzVmmState state);    /* "unknown" "running" "paused" "other" */
 

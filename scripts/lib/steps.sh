@@ -60,7 +60,7 @@ step() {
     printf '  (%d s)\n' $((SECONDS - start)) >&2
     grep -E '^ *SKIP' "$log" | sed 's/^ */    /' >&2 || true
     if [ "$f" != 0 ]; then
-        { grep -E '^ *(FAIL|not ok|error:)|ERROR|error:' "$log" | head -n 15; echo ...; tail -n 15 "$log"; } | sed 's/^/    | /' >&2
+        { grep -E -m 15 '^ *(FAIL|not ok|error:)|ERROR|error:' "$log" && echo ... || true; tail -n 15 "$log"; } | sed 's/^/    | /' >&2
         echo "    | all of it: $log" >&2
     fi
 }

@@ -118,7 +118,7 @@ class Demo:
             self.guests[vm].ready()
             story.tell(f"guest {vm} (tenant {TENANT[vm]}) is up: Linux {self.guests[vm].run('uname -r').strip()}")
         for vm in ("A", "B"):
-            until(f"guest {vm}'s link to hzd", lambda vm=vm: self.linked(self.hosts[0], vm), 60)
+            until(f"guest {vm}'s link to hzd", lambda vm=vm: self.hosts[0].linked(vm), 60)
         story.expect("both guests see a provider", all(self.provider(vm) for vm in ("A", "B")), "yes", "yes")
 
     def guest(self, vm, index, incoming=None):
@@ -136,33 +136,20 @@ class Demo:
 
     # -- asking ------------------------------------------------------------
 
-    def show(self, host, vm):
-        return host.hzctl_json("show", vm)
-
-    def linked(self, host, vm):
-        return self.show(host, vm).get("synced")
-
     def provider(self, vm):
         return json.loads(self.guests[vm].run("hz show --json"))["status"]["provider"]
-
-    def plan(self, host, vm):
-        """Mbit/s of its ceiling, None when there is none."""
-        for nic in self.show(host, vm)["nics"]:
-            rate = nic.get("rate")
-            return rate * 8 / MBIT if rate else None
-        return None
 
     def until_plan(self, host, wanted):
         """Until the plan in force is what the rule says: {vm: Mbit/s or None}."""
         def is_so():
             return all((got is None) == (want is None) and (want is None or abs(got - want) <= 0.02 * want)
-                       for vm, want in wanted.items() for got in [self.plan(host, vm)])
+                       for vm, want in wanted.items() for got in [host.plan(vm)])
         try:
             until("the plan", is_so, 20)
         except Exception:  # pylint: disable=broad-except
             pass
         for vm, want in wanted.items():
-            got = self.plan(host, vm)
+            got = host.plan(vm)
             if want is None:
                 self.story.expect(f"plan for {vm}", got is None, "no ceiling" if got is None else f"{got:.1f} Mbit/s",
                                   "no ceiling")
@@ -255,16 +242,6 @@ class Demo:
     def board(self, vm):
         return json.loads(self.guests[vm].run("hz show --json"))
 
-    def notice(self, host, vm, key):
-        """The host's own record of the notice that was placed with this key."""
-        for notice in self.show(host, vm)["notices"]:
-            if notice.get("key") == key:
-                return notice
-        return {}
-
-    def until_notice(self, host, vm, key, state, timeout=120):
-        return until(f"notice {key} {state}", lambda: self.notice(host, vm, key).get("state") == state, timeout)
-
     def pause(self):
         story, host, a = self.story, self.hosts[0], self.guests["A"]
         story.step("PAUSE: A gets ready by a hook, is stopped for 500 ms, and reads how long it was")
@@ -278,9 +255,9 @@ class Demo:
         placed = time.monotonic()
         stop = a.qmp.wait_event("STOP", deadline + 30)
         resume = a.qmp.wait_event("RESUME", 60)
-        self.until_notice(host, "A", "demo-pause", "completed")
+        host.until_notice("A", "demo-pause", "completed")
         took = time.monotonic() - placed
-        record = self.notice(host, "A", "demo-pause")
+        record = host.notice("A", "demo-pause")
         told = next(n for n in self.board("A")["notices"] if n["kind"] == "pause" and n["state"] == "completed")
         stood = (qmp_time(resume) - qmp_time(stop)) * 1000
         measured = next((f["value"] / 1e6 for f in told["payload"] if "measured" in f["name"]), 0)
@@ -315,11 +292,11 @@ class Demo:
         status = run.wait(110)
         ended = time.monotonic() - placed
         saved = b.run("cat /tmp/checkpoint 2>/dev/null || true").strip()
-        self.until_notice(host, "B", "demo-reclaim", "started", 30)
+        host.until_notice("B", "demo-reclaim", "started", 30)
         started = time.monotonic() - placed
         host.hzctl("notice", "complete", "--key", "demo-reclaim")
-        self.until_notice(host, "B", "demo-reclaim", "completed", 30)
-        record = self.notice(host, "B", "demo-reclaim")
+        host.until_notice("B", "demo-reclaim", "completed", 30)
+        record = host.notice("B", "demo-reclaim")
         story.expect("the program saved", saved == "saved", saved, "saved")
         story.expect("and ended well", status == 0, f"exit {status}", "exit 0")
         # 95 s were given, 90 s before the deadline it is told to end, 2 s it saves.
@@ -350,7 +327,7 @@ class Demo:
             # What a guest says meanwhile isn't lost either: the board keeps it.
             a.run(f"hz reply {notice['id']} prepared")
             host.start_hzd()
-            until("A's and B's link", lambda: self.linked(host, "A") and self.linked(host, "B"), 60)
+            until("A's and B's link", lambda: host.linked("A") and host.linked("B"), 60)
             story.tell("   hzd is back")
         self.expect_rates("hzd killed", wanted, seconds=12, during=kill)
         story.expect("the kernel's queues were not touched", qdiscs == host.qdiscs(), "same", "same")
@@ -362,7 +339,7 @@ class Demo:
         story.expect("the notice stands, same id and state", kept and kept[0]["state"] == "scheduled",
                      kept[0]["state"] if kept else "gone", "scheduled")
         record = until("hzd's knowledge of the reply", lambda: next(
-            (n for n in self.show(host, "A")["notices"] if n["id"].replace("-", "") == notice["id"].replace("-", "")
+            (n for n in host.show("A")["notices"] if n["id"].replace("-", "") == notice["id"].replace("-", "")
              and "prepared" in n["replied"]), None), 30)
         story.expect("hzd knows both replies, also the one given while it was dead",
                      {"seen", "prepared"} <= set(record["replied"]), " ".join(record["replied"]), "seen prepared")
@@ -389,7 +366,7 @@ class Demo:
         a.stop()
         self.guests["A"] = moved
         moved.ready()
-        until("A's link to host 2's hzd", lambda: self.linked(target, "A"), 60)
+        until("A's link to host 2's hzd", lambda: target.linked("A"), 60)
         new = moved.run("cat /tmp/watch").splitlines()[lines_before:]
         first = json.loads(new[0])
         story.expect("the first thing its watcher hears is the disruption",

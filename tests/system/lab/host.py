@@ -88,6 +88,32 @@ class Host:
         except json.JSONDecodeError as error:
             raise LabError(f"hzctl {' '.join(args)} --json: {error}: {text[:300]!r}") from error
 
+    # -- asking hzd --------------------------------------------------------
+
+    def show(self, vm):
+        return self.hzctl_json("show", vm)
+
+    def linked(self, vm):
+        """Is the VM's whole board known?"""
+        return self.show(vm).get("synced")
+
+    def plan(self, vm):
+        """Mbit/s of its first NIC's ceiling, None when there is none."""
+        for nic in self.show(vm)["nics"]:
+            rate = nic.get("rate")
+            return rate * 8 / 1e6 if rate else None
+        return None
+
+    def notice(self, vm, key):
+        """hzd's own record of the notice that was placed with this key."""
+        for notice in self.show(vm)["notices"]:
+            if notice.get("key") == key:
+                return notice
+        return {}
+
+    def until_notice(self, vm, key, state, timeout=120):
+        return until(f"notice {key} {state}", lambda: self.notice(vm, key).get("state") == state, timeout)
+
     def qdiscs(self):
         """What tc says of every link in this host, for "untouched" and "back as it was"."""
         return self.netns.run("sh", "-c", "tc qdisc show; tc class show dev br0; ip -br link")

@@ -100,7 +100,7 @@ gboolean hz_state_is(const HzNicState *state, const HzShape *want, char *what, s
     if (!queue_is(&state->tx, want, "from the guest", what, cap)) {
         return FALSE;
     }
-    if (state->ingress.redirect != state->ifb) {
+    if (!state->ingress.marked || state->ingress.redirect != state->ifb) {
         g_strlcpy(what, "from the guest: no redirect to the ifb device", cap);
         return FALSE;
     }

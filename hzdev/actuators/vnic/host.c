@@ -15,6 +15,8 @@ struct HzHostLink {
     HzChannel *channel;         /* NULL: not connected */
     guint delay_ms;
     guint reconnect, stale;     /* GSources */
+    gint64 unheard;             /* since when hzd's word is missing, monotonic µs */
+    guint stale_ms;             /* what the timer was set for */
     char *trouble;              /* said once, not at every try */
 };
 
@@ -30,10 +32,19 @@ static gboolean on_stale(gpointer opaque)
     return G_SOURCE_REMOVE;
 }
 
+static void set_stale(HzHostLink *link)
+{
+    gint64 gone_ms = (g_get_monotonic_time() - link->unheard) / 1000;
+
+    link->stale_ms = link->session.stale_after_ms;
+    link->stale = g_timeout_add(MAX((gint64)link->stale_ms - gone_ms, 0), on_stale, link);
+}
+
 static void start_stale(HzHostLink *link)
 {
     if (!link->stale) {
-        link->stale = g_timeout_add(link->session.stale_after_ms, on_stale, link);
+        link->unheard = g_get_monotonic_time();
+        set_stale(link);
     }
 }
 
@@ -42,6 +53,17 @@ static void stop_stale(HzHostLink *link)
     if (link->stale) {
         g_source_remove(link->stale);
         link->stale = 0;
+    }
+}
+
+/* After each command: a plan ends the wait, a new stale-after moves its end. */
+static void update_stale(HzHostLink *link)
+{
+    if (link->session.applied) {
+        stop_stale(link);
+    } else if (link->stale && link->stale_ms != link->session.stale_after_ms) {
+        stop_stale(link);
+        set_stale(link);
     }
 }
 
@@ -94,9 +116,7 @@ static void on_message(HzChannel *channel, JsonObject *message, gpointer opaque)
         /* A hzd that talks; one that only accepts and closes is left to the growing delay. */
         link->delay_ms = FIRST_DELAY_MS;
     }
-    if (link->session.applied) {
-        stop_stale(link);
-    }
+    update_stale(link);
 }
 
 static void on_closed(HzChannel *channel, const GError *why, gpointer opaque)

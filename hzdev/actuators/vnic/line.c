@@ -234,12 +234,11 @@ gboolean hz_line_clear(HzLine *line, HzScene *scene, GError **error)
                     (!state.ours || hz_datapath_tap.clear(scene, nic, &state, error)));
 }
 
-gboolean hz_line_differs(HzLine *line, HzScene *scene, HzLeaf leaf, char *what, size_t cap)
+gboolean hz_line_differs(HzLine *line, HzScene *scene, char *what, size_t cap)
 {
     const HzLink *nic = hz_links_by_name(scene->links, line->ifname);
     const HzDatapath *datapath = hz_datapath_for(scene, line->ifname, nic, what, cap);
     HzNicState state;
-    HzShape want;
 
     if (!datapath) {
         return TRUE;
@@ -252,6 +251,5 @@ gboolean hz_line_differs(HzLine *line, HzScene *scene, HzLeaf leaf, char *what, 
         g_strlcpy(what, state.foreign, cap);
         return TRUE;
     }
-    hz_line_want(line, nic->mtu, hz_largest_packet(nic), leaf, &want);
-    return !hz_state_is(&state, &want, what, cap);
+    return !hz_state_is(&state, &line->have, what, cap);
 }

@@ -61,7 +61,7 @@ gboolean hz_line_quick(HzLine *line, HzRtnl *rtnl, HzLeaf leaf);
 void hz_line_converge(HzLine *line, HzScene *scene, HzLeaf leaf, gboolean dry);
 /* Take all of ours away there. */
 gboolean hz_line_clear(HzLine *line, HzScene *scene, GError **error);
-/* What differs from what should be, into @what; FALSE when nothing does. */
-gboolean hz_line_differs(HzLine *line, HzScene *scene, HzLeaf leaf, char *what, size_t cap);
+/* What differs from what was set, into @what; FALSE when nothing does. */
+gboolean hz_line_differs(HzLine *line, HzScene *scene, char *what, size_t cap);
 
 #endif /* HZ_VNIC_LINE_H */

@@ -229,8 +229,8 @@ gboolean hz_queue_look(HzRtnl *rtnl, GArray *qdiscs, int ifindex, HzQueue *queue
     return TRUE;
 }
 
-/* The target of a filter's only action, if that is to redirect; else 0. */
-static int redirect_target(const struct nlattr *options)
+/* TRUE if a filter's only action is to redirect; then its target, 0 when that device is gone. */
+static gboolean redirects(const struct nlattr *options, int *target)
 {
     const struct nlattr *actions = nested(options, TCA_U32_ACT);
     const struct nlattr *action = actions ? nested(actions, 1) : NULL;
@@ -238,15 +238,16 @@ static int redirect_target(const struct nlattr *options)
     struct tc_mirred mirred;
 
     if (!action || nested(actions, 2)) {
-        return 0;
+        return FALSE;
     }
     params = nested(action, TCA_ACT_OPTIONS);
     params = params ? nested(params, TCA_MIRRED_PARMS) : NULL;
     if (!params || !copy(&mirred, params, sizeof(mirred)) ||
         mirred.eaction != TCA_EGRESS_REDIR) {
-        return 0;
+        return FALSE;
     }
-    return mirred.ifindex;
+    *target = mirred.ifindex;
+    return TRUE;
 }
 
 static void parse_filter(const struct nlmsghdr *nlh, gpointer opaque)
@@ -255,7 +256,6 @@ static void parse_filter(const struct nlmsghdr *nlh, gpointer opaque)
     const struct nlattr *options;
     HzIngress *ingress = opaque;
     char kind[16];
-    int target;
 
     if (nlh->nlmsg_type != RTM_NEWTFILTER || mnl_nlmsg_get_payload_len(nlh) < sizeof(*tcm)) {
         return;
@@ -266,11 +266,9 @@ static void parse_filter(const struct nlmsghdr *nlh, gpointer opaque)
     }
     get_kind(nlh, kind, sizeof(kind));
     if (tcm->tcm_info >> 16 == HZ_TC_PREF && strcmp(kind, "u32") == 0) {
-        target = redirect_target(options);
-        if (target) {
-            ingress->redirect = target;
-        }
-        return;                 /* else u32's own hash table */
+        /* The other entries of that preference are u32's own hash table. */
+        ingress->marked = redirects(options, &ingress->redirect) || ingress->marked;
+        return;
     }
     ingress->others++;
 }

@@ -36,7 +36,8 @@ gboolean hz_queue_look(HzRtnl *rtnl, GArray *qdiscs, int ifindex, HzQueue *queue
 
 typedef struct {
     char kind[16];              /* "ingress", "clsact"; empty: none */
-    int redirect;               /* our filter's target; 0: there is no such filter */
+    gboolean marked;            /* our filter is there */
+    int redirect;               /* its target; 0: that device is gone */
     guint others;               /* filters that aren't ours */
 } HzIngress;
 

@@ -3,8 +3,8 @@
  * hz-vnic: the actuator that shapes vNICs.
  *
  * Runs in the network namespace whose NICs it shapes and connects to hzd. It
- * keeps CAP_NET_ADMIN and nothing else (privileges.c). What it did stays when
- * it ends: the next one adopts it, `hz-vnic --release` takes it away.
+ * keeps CAP_NET_ADMIN and nothing else (privileges.c). What it has set stays
+ * when it ends: the next one adopts it, `hz-vnic --release` takes it away.
  */
 #include <glib-unix.h>
 #include <locale.h>
@@ -61,15 +61,17 @@ static char *default_path(void)
 
 int main(int argc, char **argv)
 {
-    g_autofree char *path = NULL;
+    g_autofree char *path = NULL, *user = NULL, *folder = NULL;
     gboolean version = FALSE, release_all = FALSE;
     GOptionEntry entries[] = {
         { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path, "hzd's actuator socket "
           "(default: $HZ_RUN_DIR/" SOCKET_NAME ", else " RUN_DIR "/" SOCKET_NAME ")", "PATH" },
+        { "user", 0, 0, G_OPTION_ARG_STRING, &user, "Started as root, become this user "
+          "(default: whoever owns the socket's folder)", "NAME" },
         { "release", 0, 0, G_OPTION_ARG_NONE, &release_all,
           "Take away all that hz-vnic has set in this network namespace, and exit", NULL },
         { "version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version and exit", NULL },
-        { NULL }
+        G_OPTION_ENTRY_NULL
     };
     g_autoptr(GOptionContext) context = g_option_context_new("- shape vNICs as hzd says");
     g_autoptr(GError) error = NULL;
@@ -87,11 +89,12 @@ int main(int argc, char **argv)
         printf("hz-vnic %s\n", HZ_VERSION);
         return EXIT_SUCCESS;
     }
-    if (!hz_privileges_drop(&error)) {
-        return fail(error);
-    }
     if (!path) {
         path = default_path();
+    }
+    folder = g_path_get_dirname(path);
+    if (!hz_privileges_drop(user, folder, &error)) {
+        return fail(error);
     }
     return release_all ? release() : serve(path);
 }

@@ -48,7 +48,7 @@ static void note_foreign(HzNicState *state)
     if (state->rx.owner == HZ_ROOT_FOREIGN) {
         g_snprintf(state->foreign, sizeof(state->foreign), "foreign qdisc %s at its root",
                    state->rx.foreign);
-    } else if (state->ingress.kind[0] && !state->ingress.redirect &&
+    } else if (state->ingress.kind[0] && !state->ingress.marked &&
                (!state->ifb || state->ingress.others || strcmp(state->ingress.kind, "ingress"))) {
         g_snprintf(state->foreign, sizeof(state->foreign), "foreign qdisc %s ffff:",
                    state->ingress.kind);
@@ -71,7 +71,7 @@ static gboolean look(HzScene *scene, const HzLink *nic, HzNicState *state, GErro
         return FALSE;
     }
     note_foreign(state);
-    state->ours = state->rx.owner == HZ_ROOT_OURS || state->ifb || state->ingress.redirect;
+    state->ours = state->rx.owner == HZ_ROOT_OURS || state->ifb || state->ingress.marked;
     return TRUE;
 }
 
@@ -112,13 +112,13 @@ static int make_ifb(HzScene *scene, const HzLink *nic, GError **error)
 
 static void put_ingress(HzBatch *batch, const HzLink *nic, const HzIngress *ingress, int ifb)
 {
-    if (ingress->redirect == ifb) {
+    if (ingress->marked && ingress->redirect == ifb) {
         return;
     }
     if (!ingress->kind[0]) {
         hz_tc_add_ingress(batch, nic->ifindex, nic->name);
     }
-    if (ingress->redirect) {
+    if (ingress->marked) {
         hz_tc_del_redirect(batch, nic->ifindex, nic->name);
     }
     hz_tc_add_redirect(batch, nic->ifindex, nic->name, ifb);
@@ -184,9 +184,9 @@ static gboolean change(HzRtnl *rtnl, int nic, int ifb, const char *name, const H
 static gboolean clear(HzScene *scene, const HzLink *nic, const HzNicState *state, GError **error)
 {
     g_autoptr(HzBatch) batch = hz_batch_new(scene->rtnl);
-    gboolean ours = state->ingress.redirect || (state->ifb && !state->foreign[0]);
+    gboolean ours = state->ingress.marked || (state->ifb && !state->foreign[0]);
 
-    if (state->ingress.redirect && state->ingress.others) {
+    if (state->ingress.marked && state->ingress.others) {
         hz_tc_del_redirect(batch, nic->ifindex, nic->name);
     } else if (strcmp(state->ingress.kind, "ingress") == 0 && !state->ingress.others && ours) {
         hz_tc_del_ingress(batch, nic->ifindex, nic->name);

@@ -136,7 +136,9 @@ static void check_settled(HzVnic *vnic, HzLine *line, HzScene *scene)
 {
     char what[256];
 
-    if (!hz_line_differs(line, scene, vnic->leaf, what, sizeof(what))) {
+    if (!hz_line_differs(line, scene, what, sizeof(what))) {
+        /* Its MTU may be another, and the queue is to follow. */
+        hz_line_converge(line, scene, vnic->leaf, FALSE);
         return;
     }
     line->settled = FALSE;
@@ -165,7 +167,8 @@ static void check_line(HzVnic *vnic, HzLine *line, HzScene *scene)
 
         hz_line_converge(line, scene, vnic->leaf, FALSE);
         if (line->state == HZ_LINE_APPLIED) {
-            tell(vnic, line, "re-asserted", "it can be shaped again");
+            tell(vnic, line, "re-asserted", line->strikes ? "the wait is over"
+                                                          : "it can be shaped now");
         } else if (line->state != before && line->state != HZ_LINE_UNCHANGED) {
             tell(vnic, line, "reported", line->detail);
         }

@@ -4,11 +4,12 @@
 #define HZ_HZD_CONFIG_H
 
 #include <glib.h>
+#include <json-glib/json-glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In force is always the least of host's, actuator's and VM's. UNSET (VM, actuator): as the host. */
+/* In force is the least of host's, actuator's and VM's. UNSET (VM, actuator): as the host. */
 typedef enum {
     HZ_MODE_OFF,
     HZ_MODE_OBSERVE,            /* touch nothing, say what would be done */
@@ -47,6 +48,7 @@ typedef struct {
 
 typedef struct {
     char *name;                 /* [A-Za-z0-9._-]{1,63} */
+    char *file;                 /* where its section stands */
     uint8_t uuid[16];           /* RFC 4122 order */
     bool has_uuid;
     char *tenant;               /* default: the VM's name */
@@ -58,7 +60,7 @@ typedef struct {
     uint8_t granularity;        /* 0..3, default 2 */
     uint32_t events;            /* mask, bit E, of kinds it may be told; default all */
     bool has_max_pauses;
-    uint16_t max_pauses_per_h;  /* the lowest limit the tenant may declare, and the limit when it declares none */
+    uint16_t max_pauses_per_h;  /* the lowest limit it may declare, and its limit by default */
     uint64_t extend_max_ns;     /* extend-max: the most it may extend a deadline by; default 10m */
     GPtrArray *nics;            /* HzConfigNic, by ascending index */
 } HzConfigVm;
@@ -69,17 +71,21 @@ typedef struct {
     char *run_dir, *state_dir, *audit_path;
     uint64_t stale_after_ns;    /* default 10m */
     uint64_t reset_grace_ns;    /* default 2s */
-    GArray *user_uids;          /* uid_t, who may use the read-only socket besides root and hzd's own */
+    GArray *user_uids;          /* uid_t: may use the read-only socket, besides root and hzd */
     GPtrArray *uplinks, *actuators, *vms;
 } HzConfig;
 
-/* @path and PATH's directory/vm.d/ *.conf. Every error names file, group, key, value and what is right. */
+/* @path, and *.conf in vm.d beside it. An error names file, group, key, value and what is right. */
 HzConfig *hz_config_load(const char *path, GError **error);
 void hz_config_free(HzConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HzConfig, hz_config_free)
 
 const HzConfigUplink *hz_config_uplink(const HzConfig *config, const char *name);
 const HzConfigVm *hz_config_vm(const HzConfig *config, const char *name);
-HzMode hz_config_actuator_mode(const HzConfig *config, const char *name);   /* UNSET when not named */
+/* UNSET when not named. */
+HzMode hz_config_actuator_mode(const HzConfig *config, const char *name);
+
+/* As query-config tells it. */
+JsonObject *hz_config_json(const HzConfig *config);
 
 #endif /* HZ_HZD_CONFIG_H */

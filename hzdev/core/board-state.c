@@ -104,6 +104,16 @@ static int load_status(struct loader *l, const struct hz_rec *r)
     return 0;
 }
 
+static bool seq_stands(const struct hz_board *b, uint64_t seq)
+{
+    for (unsigned i = 0; i < b->limits.declarations; i++) {
+        if (slot_standing(&b->decl[i].s) && b->decl[i].d.seq == seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int load_declaration(struct loader *l, const struct hz_rec *r)
 {
     struct decl_slot *ds;
@@ -119,7 +129,7 @@ static int load_declaration(struct loader *l, const struct hz_rec *r)
         return refuse(l, VIRTIO_HZ_E_TOOBIG, "a declaration's document is above doc-size");
     }
     if (!d.seq || d.seq > l->b->seq || (d.verdict_seq && d.verdict_seq != d.seq) ||
-        (d.verdicts && !d.verdict_seq)) {
+        (d.verdicts && !d.verdict_seq) || seq_stands(l->b, d.seq)) {
         return refuse(l, VIRTIO_HZ_E_INVAL, "a declaration's sequence can't be");
     }
     ds = hz_board_new_decl(l->b, r->key);

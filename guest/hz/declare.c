@@ -16,6 +16,7 @@ struct declare {
     const char *subject;        /* named on the command line, for what follows */
     bool dry_run, wait, json, hold, persist, update;
     int64_t timeout_ns;
+    struct model model;         /* the board, as this handle was told it */
 };
 
 static void usage(void)
@@ -192,11 +193,10 @@ static int dry_run(struct declare *d)
 static int update(struct declare *d, struct hz *hz)
 {
     struct drafts *s = &d->drafts;
-    struct model m = { 0 };
-    int i, r = model_read(&m, hz);
+    int i, r = model_read(&d->model, hz);
 
     for (i = 0; r == 0 && i < s->n; i++) {
-        const struct hz_ev_declaration *old = model_declaration(&m, hz_draft_subject(s->d[i]));
+        const struct hz_ev_declaration *old = model_declaration(&d->model, hz_draft_subject(s->d[i]));
         uint64_t replaces = old ? old->seq : HZ_REPLACE_NONE;
 
         if (old) {
@@ -212,7 +212,6 @@ static int update(struct declare *d, struct hz *hz)
     if (r < 0 && i == 0) {
         say("reading the board: %s", hz_strerror(r));
     }
-    model_free(&m);
     return r == 0 ? EXIT_OK : r == -ENODEV ? EXIT_NO_DEVICE : EXIT_FAIL;
 }
 
@@ -232,8 +231,9 @@ static bool all_judged(const struct declare *d, const struct model *m)
     return true;
 }
 
-static int wait_verdicts(struct declare *d, struct hz *hz, struct model *m)
+static int wait_verdicts(struct declare *d, struct hz *hz)
 {
+    struct model *m = &d->model;
     int64_t end = hz_now() + d->timeout_ns;
     int r = model_read(m, hz);
 
@@ -241,11 +241,11 @@ static int wait_verdicts(struct declare *d, struct hz *hz, struct model *m)
         int64_t left = end - hz_now();
 
         if (left <= 0) {
-            if (!m->status->status.provider) {
-                say("no provider is listening");
-            } else {
-                say("no verdict within %llds", (long long)(d->timeout_ns / 1000000000));
-            }
+            char time[32];
+
+            format_ns(d->timeout_ns, time, sizeof(time));
+            say("no verdict within %s%s", time,
+                m->status->status.provider ? "" : ": no provider is listening");
             return EXIT_NO_VERDICT;
         }
         r = hz_wait(hz, left > 1000000000000 ? 1000000 : (int)(left / 1000000) + 1);
@@ -275,8 +275,7 @@ static bool refused(const struct hz_ev_declaration *e)
 static int report(struct declare *d, struct hz *hz)
 {
     struct json j = { .f = stdout };
-    struct model m = { 0 };
-    int i, status = wait_verdicts(d, hz, &m);
+    int i, status = wait_verdicts(d, hz);
 
     if (d->json) {
         json_begin(&j, NULL, '{');
@@ -284,7 +283,7 @@ static int report(struct declare *d, struct hz *hz)
     }
     for (i = 0; i < d->drafts.n; i++) {
         const struct hz_ev_declaration *e =
-            model_declaration(&m, hz_draft_subject(d->drafts.d[i]));
+            model_declaration(&d->model, hz_draft_subject(d->drafts.d[i]));
 
         if (!e) {
             continue;           /* withdrawn by another hand meanwhile */
@@ -303,7 +302,6 @@ static int report(struct declare *d, struct hz *hz)
         json_end(&j, '}');
         json_line(&j);
     }
-    model_free(&m);
     return status;
 }
 
@@ -385,6 +383,7 @@ int cmd_declare(int argc, char **argv)
     if (parse(&d, argc, argv, true) && parse(&d, argc, argv, false) && consistent(&d)) {
         status = declare(&d);
     }
+    model_free(&d.model);
     drafts_free(&d.drafts);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hz run's actions: one notice from its arrival to the proof that the program is ready. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,7 +117,7 @@ static void act(struct runner *r, struct action *a)
     }
     r->sent = a->on->sig;
     a->stopped = a->on->sig == SIGSTOP;
-    snprintf(text, sizeof(text), "signal %d sent", a->on->sig);
+    snprintf(text, sizeof(text), "SIG%s sent", sigabbrev_np(a->on->sig));
     tell(a, text);
     run_signal(r, a->on->sig);
     if (!a->stopped) {

@@ -116,6 +116,7 @@ static const struct {
     { HZ_CHANGED_GENERATION, "generation", "this is a restored or cloned VM" },
     { HZ_CHANGED_REDECLARE, "redeclare", "declarations were emptied: declare again" },
     { HZ_CHANGED_PROVIDER, "provider", "" },
+    { HZ_CHANGED_PAUSED, "paused", "" },
 };
 
 #define N_CHANGES (sizeof(changes) / sizeof(changes[0]))

@@ -263,6 +263,11 @@ static unsigned changes(const struct hz *hz, const struct hz_record *r, const st
     if ((s->status ^ hz->status.status) & VIRTIO_HZ_S_PROVIDER) {
         c |= HZ_CHANGED_PROVIDER;
     }
+    /* Two stops of one length differ in nothing but that the status was told anew. */
+    if (s->reason == VIRTIO_HZ_WHY_PAUSE &&
+        (c == 0 || s->pause_ns != hz->status.pause_ns || hz->status.reason != s->reason)) {
+        c |= HZ_CHANGED_PAUSED;
+    }
     return c;
 }
 
@@ -276,6 +281,10 @@ static int status(struct hz *hz, struct room *room, const struct hz_record *r,
     if (hz_status_get(body, r->body, &s) < 0) {
         return -EBADMSG;
     }
+    if (hz->known && r->disruption == hz->disruption && r->version == hz->version &&
+        !(r->flags & VIRTIO_HZ_REC_FULL)) {
+        return 0;               /* told already, before the whole board */
+    }
     e->changed = changes(hz, r, &s);
     e->provider = s.status & VIRTIO_HZ_S_PROVIDER;
     e->why = s.reason;
@@ -285,6 +294,7 @@ static int status(struct hz *hz, struct room *room, const struct hz_record *r,
     memcpy(e->generation, s.generation, HZ_ID_LEN);
     hz->status = s;
     hz->disruption = r->disruption;
+    hz->version = r->version;
     hz->known = true;
     return 1;
 }

@@ -32,7 +32,7 @@ struct hz {
     size_t have, pos;
     bool known;                 /* status below is from a record */
     struct hz_status status;
-    uint64_t disruption;
+    uint64_t disruption, version;       /* of that record */
 };
 
 #define HZ_ERROR_LEN 256

@@ -169,6 +169,7 @@ enum hz_event_type {
 #define HZ_CHANGED_GENERATION (1u << 2) /* this is a restored or cloned VM */
 #define HZ_CHANGED_REDECLARE (1u << 3)  /* declarations were emptied: declare again */
 #define HZ_CHANGED_PROVIDER (1u << 4)   /* it came or went: see ->provider */
+#define HZ_CHANGED_PAUSED (1u << 5)     /* the VM stood still for ->pause_ns */
 
 struct hz_ev_status {
     unsigned changed;           /* HZ_CHANGED_*; the first event on a handle says BOARD only */

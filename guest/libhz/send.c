@@ -7,6 +7,18 @@
 
 #include "internal.h"
 
+/* libhz.h stands alone; its numbers are the interface's. */
+_Static_assert(HZ_ID_LEN == VIRTIO_HZ_UUID_LEN, "ids");
+_Static_assert(HZ_SUBJECT_LEN == VIRTIO_HZ_KEY_LEN, "subjects");
+_Static_assert((int)HZ_REPLY_FAILED == VIRTIO_HZ_REPLY_MAX, "replies");
+_Static_assert((int)HZ_RECORDED == VIRTIO_HZ_VERDICT_MAX, "verdicts");
+_Static_assert((int)HZ_SUPERSEDED == VIRTIO_HZ_STATE_MAX, "states");
+_Static_assert((int)HZ_COMPLETED == VIRTIO_HZ_STATE_COMPLETED, "closed states");
+_Static_assert((int)HZ_ACK_NEGOTIATE == VIRTIO_HZ_ACK_MAX, "acknowledgements");
+_Static_assert(HZ_REPLACE_ANY == VIRTIO_HZ_SEQ_ANY, "sequences");
+_Static_assert(HZ_REPLACE_NONE == VIRTIO_HZ_SEQ_NEW, "sequences");
+_Static_assert((uint64_t)HZ_TIME_UNKNOWN == VIRTIO_HZ_NS_UNKNOWN, "times");
+
 int hz_declare(struct hz *hz, struct hz_draft *d, uint64_t replaces,
                unsigned flags, uint64_t *seq)
 {

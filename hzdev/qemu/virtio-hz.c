@@ -149,7 +149,7 @@ static bool virtio_hz_serve_requests(VirtIOHZ *s)
     return !budget;
 }
 
-/* false when the buffer can't hold a bell: the device needs a reset now. */
+/* false when no bell went out: nothing new, or the buffer can't hold one. */
 static bool virtio_hz_ring_one(VirtIOHZ *s, VirtQueueElement *elem)
 {
     struct virtio_hz_record *rec = (void *)s->record;
@@ -163,7 +163,11 @@ static bool virtio_hz_ring_one(VirtIOHZ *s, VirtQueueElement *elem)
     }
     len = hz_board_next(s->board, &s->bell, s->record,
                         MIN(in, sizeof(s->record)), virtio_hz_now());
-    assert(len >= (int)HZ_RECORD_HEAD);
+    if (len <= 0) {
+        virtqueue_unpop(s->event_vq, elem, 0);
+        g_free(elem);
+        return false;
+    }
     iov_from_buf(elem->in_sg, elem->in_num, 0, s->record, len);
     virtqueue_push(s->event_vq, elem, len);
     g_free(elem);
@@ -299,12 +303,16 @@ static void virtio_hz_set_status(VirtIODevice *vdev, uint8_t status)
 
 static void virtio_hz_vm_started(VirtIOHZ *s)
 {
-    uint64_t pause = s->stopped_at ? virtio_hz_now() - s->stopped_at : 0;
+    uint64_t pause = VIRTIO_HZ_NS_UNKNOWN;
 
     if (s->stopped_at) {
+        pause = virtio_hz_now() - s->stopped_at;
+    }
+    if (s->stopped_at || s->loaded) {
         hz_board_retell(s->board, pause);
     }
     s->stopped_at = 0;
+    s->loaded = false;
     s->has_run = true;
     if (s->left) {
         /* It didn't go: another device may have said HELLO meanwhile. */
@@ -366,7 +374,10 @@ static int virtio_hz_put_board(QEMUFile *f, void *pv, size_t size,
     VirtIOHZ *s = pv;
     int len = hz_board_save(s->board, s->state, HZ_BOARD_STATE_MAX);
 
-    assert(len >= 0);
+    if (len < 0) {
+        error_report("virtio-hz: no memory to save the board");
+        return -ENOMEM;
+    }
     qemu_put_be32(f, len);
     qemu_put_buffer(f, s->state, len);
     trace_virtio_hz_save(len, hz_board_disruption(s->board));
@@ -452,9 +463,9 @@ static int virtio_hz_post_load(void *opaque, int version_id)
     s->config_dirty = true;
     s->has_run = false;
     s->left = false;
+    s->loaded = true;
     s->stopped_at = 0;
     virtio_hz_link_renew(s);
-    hz_board_set_provider(s->board, s->link.state == VIRTIO_HZ_LINK_UP);
     return 0;
 }
 

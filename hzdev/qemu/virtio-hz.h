@@ -61,6 +61,7 @@ struct VirtIOHZ {
 
     bool running;               /* guest memory may be touched */
     bool has_run;               /* since power-on, hot-plug or load */
+    bool loaded;                /* and hasn't run since */
     bool left;                  /* stopped to migrate away */
     bool config_dirty;
     uint64_t stopped_at;        /* 0: not by a stop we saw */

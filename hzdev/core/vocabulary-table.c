@@ -130,7 +130,7 @@ static const struct hz_field fields[] = {
          NOT_ABOVE(HZ_F_PAUSE_FATAL), HELP("longest pause the job rides out without harm")),
     ROW(HZ_F_MAX_PAUSES_PER_H, "max-pauses-per-h", U16, NONE, 0, 3600, TENANT, MIN, HZD, VM_JOB,
         HELP("most pauses in an hour")),
-    MSEC(HZ_F_PAUSE_FATAL, "pause-fatal", TENANT, MIN, NONE, VM_JOB,
+    MSEC(HZ_F_PAUSE_FATAL, "pause-fatal", TENANT, MIN, HZD, VM_JOB,
          HELP("a pause this long breaks the job: its collectives time out")),
 
     /* T8, T9: where, and in what portions */

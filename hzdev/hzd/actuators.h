@@ -18,13 +18,22 @@ typedef enum {
 HzActuators *hz_actuators_new(HzHost *host, GError **error);
 void hz_actuators_free(HzActuators *actuators);
 
-/* --spawn: run the programs themselves as children, restarted with a growing delay. */
-void hz_actuators_spawn(HzHost *host, const char *dir);
+/* --spawn: run the programs themselves as children. @unclean: some may still be there from a killed hzd. */
+void hz_actuators_spawn(HzHost *host, gboolean unclean);
 
 HzActuatorHealth hz_actuator_health(const HzHost *host, const char *name);
+/* It may still be on its way up, after hzd's start or its own: nothing is said about it yet. */
+gboolean hz_actuator_starting(const HzHost *host, const char *name);
 /* READY and its mode in force is enforce. */
 gboolean hz_actuator_enforcing(const HzHost *host, const char *name);
-/* The mode it has been told; modes changed (set-mode, reload, thaw): tell it. */
+/* The mode the operator wants it in (set-mode's, or the configuration's, within the host's) … */
+HzMode hz_actuators_wanted(const HzHost *host, const char *name);
+/* … and the one in force: OBSERVE at most while it's absent, hung or failing. */
+HzMode hz_actuators_mode(const HzHost *host, const char *name);
+gboolean hz_actuators_set_mode(HzHost *host, const char *name, HzMode mode);    /* FALSE: no such */
+/* The mode it has confirmed; OFF when there's none. */
+HzMode hz_actuators_told(const HzHost *host, const char *name);
+/* The mode it should be in; modes changed (set-mode, reload, thaw): tell it. */
 void hz_actuators_configure(HzHost *host);
 
 /* vnic */

@@ -22,6 +22,7 @@
 
 #include "config.h"
 #include "core/wire.h"
+#include "timer.h"
 
 typedef struct HzHost HzHost;
 typedef struct HzVm HzVm;               /* vm.h: one configured VM */
@@ -42,6 +43,9 @@ struct HzHost {
     HzPlan *plan;
     GHashTable *vms;            /* name -> HzVm, owned */
     GMainLoop *loop;
+    HzMode mode;                /* the configuration's, or set-mode's */
+    HzTimer *save;              /* notice-store.c: write soon */
+    char *saved;                /* … what was written last */
     gboolean frozen;            /* no change of anything until thawed; survives restarts */
     gboolean releasing;         /* a clean stop is under way */
     uint64_t started;           /* hz_now() at start */
@@ -58,9 +62,6 @@ typedef enum {
     HZ_HZD_ERROR_REFUSED,       /* the tenant's declaration or the entitlement says no */
     HZ_HZD_ERROR_IO,
 } HzHzdError;
-
-/* CLOCK_BOOTTIME in ns: the clock of every point in time inside hzd. */
-uint64_t hz_now(void);
 
 /* Build the host from a loaded configuration (taken) and start serving; NULL on error. */
 HzHost *hz_host_new(HzConfig *config, GError **error);

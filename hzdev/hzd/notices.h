@@ -12,6 +12,7 @@
 
 #include "core/life.h"
 #include "hzd.h"
+#include "vmm/vmm.h"
 
 /* What a caller asks for. Zero or NULL is "not given" unless said otherwise. */
 typedef struct {
@@ -33,6 +34,7 @@ typedef struct {
     int confidence;             /* permille; -1: 1000 */
     gboolean has_extend_max;
     uint64_t extend_max_ns;     /* else the tenant's extend-max within its entitlement */
+    gboolean drain;             /* one of a drain's */
     gboolean test;              /* synthetic: proves the path, does nothing */
     gboolean force;             /* though max-pause or max-pauses-per-h say no */
     gboolean revise;            /* the key exists: a new revision; else a repeat changes nothing */
@@ -57,16 +59,29 @@ struct HzNotice {
     gboolean drain;
     uint64_t cookie;            /* of the frame last sent */
     uint64_t created_us, told_us, seen_us, prepared_us, started_us, closed_us;  /* wall, µs; 0: not yet */
-    uint64_t stopped_ns, resumed_ns;    /* of a PAUSE, hz_now() */
+    uint64_t stopped_ns;        /* of a PAUSE: STOP came at, hz_now() */
+    int64_t stopped_wall_us;    /* … and by the hypervisor's clock; 0: not told */
+    gboolean resumed;           /* RESUME has come */
+    uint64_t measured_ns;
+    gboolean running;           /* cont was answered */
+    uint64_t act_until;         /* after a lost monitor: give up then */
     char *why;                  /* the last thing worth saying about it */
-    guint timer;
-    guint act_timer;
+    gboolean dropping;          /* DROP_NOTICE is on its way */
+    uint16_t last_reply;        /* as it came */
+    uint64_t last_arg;
+    uint64_t timed_arg;         /* of the EXTEND or DEFER acted on last */
+    unsigned board_session;     /* the session in which the board showed it; 0: never */
+    uint8_t board_state;        /* as last shown */
+    uint32_t board_revision;
+    HzTimer *timer;             /* of its life */
+    HzTimer *act_timer;         /* of its act */
+    HzVmm *vmm;                 /* its act goes through this */
 };
 
 /*
- * Place one notice a VM. The answer: {"key", "cause-id", "notices": [{"vm",
- * "id", "state", "status", "detail"}]}, status: new, repeat, revised, untold,
- * refused, would. Error only when nothing at all could be placed.
+ * Place one notice a VM. The answer: {"key", "notices": [{"vm", "id",
+ * "state", "revision", "status", "linked", "detail"}]}, status: new, repeat,
+ * revised, untold, refused, would. Error only when nothing at all could be placed.
  */
 JsonObject *hz_notices_notify(HzHost *host, const HzNotifySpec *spec, GError **error);
 
@@ -90,26 +105,29 @@ JsonArray *hz_notices_json(HzHost *host, const char *vm, const char *cause, gboo
 JsonObject *hz_notice_json(const HzNotice *notice);
 
 /*
- * Drain: one cause to many VMs (spec->kind 0: RECLAIM). Repeating it with the
- * same key answers how it stands: {"key", "cause-id", "done", "ok", "vms":
- * [{"vm", "id", "status"}]}, status: waiting, prepared, unprepared (the
- * deadline came first), failed, declined, closed, unreachable. Done: nobody
- * is waiting; ok: and all are prepared or closed.
+ * Drain: one cause to many VMs (spec->kind 0: RECLAIM; no VMs named: all).
+ * Repeating it with the same key answers how it stands: {"key", "done", "ok",
+ * "vms": [{"vm", "id", "status", "state", "linked", "untold", "deadline-ms"}]}.
+ * status: waiting; failed (may still make it); prepared; unprepared (the
+ * deadline came first); declined; closed; refused, untouched (off, observe).
+ * done: nobody is waiting or failed; ok: and all are prepared or closed.
  */
 JsonObject *hz_notices_drain(HzHost *host, const HzNotifySpec *spec, GError **error);
 
 /* From the ledger. */
 void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone);
-void hz_notices_synced(HzVm *vm, gboolean new_generation, gboolean migrated);
+void hz_notices_synced(HzVm *vm);
 void hz_notices_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);
-void hz_notices_vm_stopped(HzVm *vm, uint64_t at);
-void hz_notices_vm_resumed(HzVm *vm, uint64_t at);
+/* There may be room on the board again. */
+void hz_notices_retry(HzVm *vm);
 int hz_notices_next_frame(HzVm *vm, void *buf, size_t cap);
 void hz_notice_free(HzNotice *notice);
 
 /* A vNIC's ceiling has changed: tell the guest (E9), when it may know. 0: no ceiling. */
 void hz_notices_resource_changed(HzVm *vm, unsigned nic, uint64_t old_rate, uint64_t new_rate);
 
+/* Those of VMs without a link are known nowhere else: written before the caller is answered. */
+void hz_notices_keep_unlinked(HzHost *host);
 /* Notices that no board carries yet, kept over a restart. */
 void hz_notices_save(HzHost *host);
 void hz_notices_load(HzHost *host);

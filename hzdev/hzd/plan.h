@@ -2,6 +2,10 @@
 /*
  * hzd plan: from the ledger to a world, from decide()'s answer to plan lines.
  *
+ * The audit's line of it, event "plan": {"epoch", "world": {"uplinks", "nics"},
+ * "plan": [{"key", "vm", "mode", "id", "shape", "rate", "burst", "min-in-force",
+ * "rule", "result", "detail"}]}, written when a plan or its results change.
+ *
  * Changes are coalesced: however many records come in one turn of the main
  * loop, the world is decided once, and only a plan that differs is applied.
  */
@@ -14,10 +18,14 @@
 /* One vNIC's line as last decided, and what became of it. */
 typedef struct {
     char *key;                  /* "VM/nic/0" */
+    const char *subject;        /* "nic/0", inside key */
+    char *ifname;
+    uint64_t id;                /* stable over restarts */
     HzVm *vm;
     const HzConfigNic *conf;
     struct hz_world_nic world;
     struct hz_plan_nic plan;
+    gboolean decided;           /* it took part in the last decision */
     gboolean exists, shapeable, ours;   /* as the actuator sees it */
     char *why;                  /* it can't be shaped because */
     char *result;               /* the actuator's word: applied, unchanged, would-apply, failed, unsupported; NULL: none yet */
@@ -29,8 +37,11 @@ typedef struct {
 HzPlan *hz_plan_new(HzHost *host);
 void hz_plan_free(HzPlan *plan);
 
-/* Something changed: decide soon. */
+/* Something changed: decide soon, or not before @at. */
 void hz_plan_kick(HzHost *host);
+void hz_plan_kick_at(HzHost *host, uint64_t at);
+/* A whole board has been told: what it declares is known. */
+void hz_plan_vm_synced(HzVm *vm);
 /* The configuration was replaced: rebuild the lines. */
 void hz_plan_rebuild(HzHost *host);
 const HzPlanLine *hz_plan_line(const HzHost *host, const HzVm *vm, unsigned nic);
@@ -40,12 +51,20 @@ JsonArray *hz_plan_vm_json(const HzVm *vm);     /* a VM's lines */
 JsonObject *hz_world_json(const struct hz_world *world);
 JsonObject *hz_plan_replay(JsonObject *world, GError **error);
 
+JsonObject *hz_plan_nic_json(const struct hz_plan_nic *p);
+
 /* From the actuator host. */
 void hz_plan_actuator_up(HzHost *host);
 void hz_plan_actuator_down(HzHost *host);
+/* Something there has changed by other hands: look, and apply again. */
+void hz_plan_look(HzHost *host);
 void hz_plan_observed(HzHost *host, JsonArray *lines);
 void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results);
+/* The actuator refused the plan as a whole, for the @times-th time in a row. */
+void hz_plan_apply_failed(HzHost *host, uint64_t epoch, const char *why, unsigned times);
 
+/* Has a plan gone out whose results aren't here yet? */
+gboolean hz_plan_outstanding(const HzHost *host);
 uint64_t hz_plan_epoch(const HzHost *host);
 
 #endif /* HZ_HZD_PLAN_H */

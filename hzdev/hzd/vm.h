@@ -16,12 +16,13 @@
 typedef struct {
     uint8_t subject[VIRTIO_HZ_KEY_LEN];     /* zero ended */
     struct hz_declaration d;
+    unsigned judged;            /* what the vocabulary alone says of each field; PENDING: it counts */
+    struct hz_verdict judge[VIRTIO_HZ_MAX_FIELDS];
     unsigned session;           /* the session that told it last */
     uint64_t gone_at;           /* withdrawn or lost at; 0: it stands */
-    gboolean dirty;             /* want differs from what was sent */
-    uint16_t n_want;            /* the verdicts hzd wants beside it */
-    struct hz_verdict want[VIRTIO_HZ_MAX_FIELDS];
-    uint64_t want_seq;          /* of the declaration they are for */
+    uint64_t decided_seq;       /* the sequence that the last decision saw */
+    struct hz_set_verdicts want;    /* the column hzd wants beside it; seq 0: none yet */
+    struct hz_set_verdicts sent;    /* the one the device was sent, or showed at HELLO */
 } HzDecl;
 
 typedef struct {
@@ -39,17 +40,29 @@ struct HzVm {
     HzLink *link;               /* the one that speaks for the VM, or NULL */
     GPtrArray *vmms;            /* HzVmm, one a qmp= path */
     unsigned session;           /* rises with every WELCOME */
+    gboolean has_hello;
+    gboolean session_done;      /* some session's whole board has been told since hzd started */
     gboolean synced;            /* this session's whole board has been told */
     uint16_t run_state;         /* HZ_RUN_* */
     struct hz_hello hello;      /* of the link in force, or the last one */
     struct hz_status status;
+    gboolean status_seen;
+    unsigned status_session;
     GPtrArray *decls;           /* HzDecl, owned, by subject */
     GPtrArray *notices;         /* HzNotice, owned, oldest first */
     uint64_t reset_until;       /* declarations lost to a reset count until then */
     uint64_t lost_at;           /* the link in force was lost at; 0: it's there, or never was */
-    guint hold_timer;           /* the end of a grace */
+    HzTimer *hold;              /* the end of a grace */
     gboolean released;          /* taken out of hz's hands until the next reload or set-mode */
-    GArray *pauses;             /* uint64_t wall ns of pauses taken in the last hour */
+    GArray *pauses;             /* gint64 wall µs of pauses taken in the last hour */
+    gboolean new_generation, migrated;  /* at this session's HELLO */
+    double tokens;              /* of changes that may make hzd decide at once */
+    uint64_t tokens_at;
+    uint64_t hello_serial;
+    guint refused_hash;         /* of the last refusal written, and when */
+    uint64_t refused_at;
+    double decl_tokens;         /* declarations and verdicts it may have written now */
+    uint64_t decl_tokens_at, decl_unwritten;
     HzVmCounters counters;
 };
 
@@ -60,13 +73,23 @@ void hz_vm_free(HzVm *vm);
 HzMode hz_vm_mode(const HzVm *vm, const char *actuator);
 
 /* The declaration on a subject that counts now (graces included); NULL when there's none. */
-const HzDecl *hz_vm_decl(const HzVm *vm, const char *subject);
-/* An integer field of it. */
+HzDecl *hz_vm_decl(const HzVm *vm, const char *subject);
+/* An integer field of it; @subject NULL: of all that carry it, merged as the vocabulary says. */
 bool hz_vm_declared(const HzVm *vm, const char *subject, uint16_t field, uint64_t *value);
+/* … of one declaration: fields that the vocabulary rejects don't count. */
+bool hz_decl_u64(const HzDecl *decl, uint16_t field, uint64_t *value);
+/* N of the subject "nic/N"; UINT_MAX when that's no number. */
+unsigned hz_subject_nic(const HzDecl *decl);
+/* Did it declare this job (16 bytes)? */
+bool hz_vm_in_job(const HzVm *vm, const uint8_t job[VIRTIO_HZ_UUID_LEN]);
+/* Let go of what no grace holds any more; true when something went. */
+bool hz_vm_expire(HzVm *vm);
+/* Something about it changed: decide, as soon as its share of decisions allows. */
+void hz_vm_kick(HzVm *vm);
 
 /* What the link brings. A record that makes no sense is -EPROTO: the link is closed. */
 void hz_vm_session(HzVm *vm, const struct hz_hello *hello);
-int hz_vm_record(HzVm *vm, const struct hz_rec *rec);
+int hz_vm_record(HzVm *vm, const struct hz_rec *rec, const char **why);
 void hz_vm_sync(HzVm *vm);
 void hz_vm_runstate(HzVm *vm, uint16_t run_state);
 void hz_vm_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);
@@ -74,6 +97,10 @@ void hz_vm_lost(HzVm *vm, gboolean bye);
 
 /* What is still to be told: write the next frame. Its length, 0 when nothing is dirty. */
 int hz_vm_next_frame(HzVm *vm, void *buf, size_t cap);
+
+/* The configuration was replaced: @conf is this VM's in the new one. */
+void hz_vm_reconfigure(HzVm *vm, const HzConfigVm *conf);
+unsigned hz_vm_pauses_last_hour(HzVm *vm);
 
 /* For the control socket. */
 JsonArray *hz_vms_json(HzHost *host);

@@ -261,8 +261,7 @@ class Demo:
         told = next(n for n in self.board("A")["notices"] if n["kind"] == "pause" and n["state"] == "completed")
         stood = (qmp_time(resume) - qmp_time(stop)) * 1000
         measured = next((f["value"] / 1e6 for f in told["payload"] if "measured" in f["name"]), 0)
-        self.times["pause"] = {name: record.get(name) for name in record if name.endswith("-us") or name.endswith("-at")}
-        self.times["pause"].update({"stopped_ms": stood, "told_ms": measured})
+        self.times["pause"] = {**record["times"], "stopped_ms": stood, "told_ms": measured}
         story.expect("A answered", {"seen", "prepared"} <= set(told["replied"]), " ".join(told["replied"]), "seen prepared")
         story.expect("the hook did its work", "paused safely" in a.run("cat /tmp/pause-hook.done || true"), "yes", "yes")
         story.expect("prepared starts it early", took < deadline, f"{took:.1f} s after it was placed", f"before {deadline} s")
@@ -276,9 +275,10 @@ class Demo:
 
     def between(self, record):
         """The times between the stations of a notice's life."""
-        stations = [(name, record[key]) for name, key in
+        times = record["times"]
+        stations = [(name, times[key]) for name, key in
                     (("placed", "created-us"), ("told", "told-us"), ("seen", "seen-us"), ("prepared", "prepared-us"),
-                     ("started", "started-us"), ("completed", "closed-us")) if record.get(key)]
+                     ("started", "started-us"), ("completed", "closed-us")) if times.get(key)]
         return [f"{a[0]} -> {b[0]}: {(b[1] - a[1]) / 1000:.1f} ms" for a, b in zip(stations, stations[1:])]
 
     def reclaim(self):

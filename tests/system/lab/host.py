@@ -95,13 +95,12 @@ class Host:
 
     def linked(self, vm):
         """Is the VM's whole board known?"""
-        return self.show(vm).get("synced")
+        return self.show(vm).get("link") == "up"
 
     def plan(self, vm):
         """Mbit/s of its first NIC's ceiling, None when there is none."""
         for nic in self.show(vm)["nics"]:
-            rate = nic.get("rate")
-            return rate * 8 / 1e6 if rate else None
+            return nic["rate"] * 8 / 1e6 if nic.get("shape") else None
         return None
 
     def notice(self, vm, key):

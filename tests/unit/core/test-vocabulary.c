@@ -90,11 +90,11 @@ static void table(void)
        !hz_field_by_name("") && !hz_field_by_name("net"), "what isn't there isn't found");
 }
 
-/* Who says accepted, in the first work: T1, two of T7, T12, T15, the priority, T19. */
+/* Who says accepted, in the first work: T1, all of T7 but delays, T12, T15, the priority, T19. */
 static bool consumed(uint16_t id)
 {
     return (id >= HZ_F_JOB_ID && id <= HZ_F_JOB_ROLE) ||
-           id == HZ_F_MAX_PAUSE || id == HZ_F_MAX_PAUSES_PER_H ||
+           (id >= HZ_F_MAX_PAUSE && id <= HZ_F_PAUSE_FATAL) ||
            (id >= HZ_F_NET_MIN && id <= HZ_F_NET_WEIGHT) ||
            id >> 8 == HZ_F_NOTICE_NEEDED >> 8 || id == HZ_F_PRIORITY ||
            id == HZ_F_SUBSCRIBE_EVENTS || id == HZ_F_SUBSCRIBE_GRAIN ||
@@ -437,9 +437,9 @@ static void judging(void)
                "a minimum equal to its maximum is fine");
 
     d.len = 0;
-    add(&d, "pause-fatal", "10s");
+    add(&d, "delay-tolerance", "10ms");
     add(&d, "deploy-tolerance", "10s");
-    verdict_of(&d, "vm", HZ_F_PAUSE_FATAL, VIRTIO_HZ_VERDICT_RECORDED, VIRTIO_HZ_REASON_NONE,
+    verdict_of(&d, "vm", HZ_F_DELAY_TOLERANCE, VIRTIO_HZ_VERDICT_RECORDED, VIRTIO_HZ_REASON_NONE,
                "what nothing here uses is recorded");
     verdict_of(&d, "job/x", 0x0401, VIRTIO_HZ_VERDICT_RECORDED, VIRTIO_HZ_REASON_NONE,
                "also in a job");

@@ -204,7 +204,7 @@ void hz_host_link_free(HzHostLink *link)
     if (link->reconnect) {
         g_source_remove(link->reconnect);
     }
-    g_clear_pointer(&link->channel, hz_channel_unref);
+    g_clear_pointer(&link->channel, hz_channel_drop);
     hz_vnic_free(link->session.vnic);
     g_free(link->trouble);
     g_free(link->path);

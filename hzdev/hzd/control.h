@@ -9,7 +9,7 @@
 HzControl *hz_control_new(HzHost *host, GError **error);
 void hz_control_free(HzControl *control);
 
-/* VM_LINK, NOTICE, DECLARATION, VERDICT, ACTUATOR: to every client past qmp_capabilities. Takes @data. */
+/* VM_LINK, NOTICE, DECLARATION, VERDICT, ACTUATOR: to every negotiated client. Takes @data. */
 void hz_control_event(HzHost *host, const char *name, JsonObject *data);
 
 #endif /* HZ_HZD_CONTROL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inputs for the fuzz targets to start from, the same on every machine:
- * fuzz-seeds DIR makes DIR/TARGET/NUMBER.
+ * make-seeds DIR makes DIR/TARGET/NUMBER.
  */
 #include "core/vocabulary.h"
 #include "guest.h"
@@ -284,7 +284,7 @@ static void json_seeds(void)
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fprintf(stderr, "usage: fuzz-seeds DIR\n");
+        fprintf(stderr, "usage: make-seeds DIR\n");
         return 2;
     }
     root = argv[1];

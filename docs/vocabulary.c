@@ -234,22 +234,24 @@ static void put_verdicts(void)
 static void put_page(void)
 {
     put("<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
-        "<!-- Written by docs/vocabulary.c from hzdev/core/vocabulary-table.c; a test compares. -->\n"
+        "<!-- Written by docs/vocabulary.c from the table in hzdev/core; a test compares. -->\n"
         "# The vocabulary\n\n"
-        "Every field a guest can declare and every notice a provider can send. All ids are reserved:\n"
-        "none will ever mean anything else. A field that nothing here uses yet is checked, kept and\n"
-        "answered with `recorded`.\n\n"
-        "A document is fields by ascending id, each a 16-bit id, a 16-bit length and the value, padded\n"
-        "to four bytes; all integers little-endian. An `enum` is a u8, a `mask` a u32 of one bit a word\n"
-        "from bit 0 (in `subscribe` bit E is kind E), an `id` 16 bytes, an `f64` IEEE, finite and not\n"
-        "negative. A word typed for an `id` is hashed (FNV-1a, 128 bit).\n\n"
-        "Quantities are typed with their unit: bytes `64k` `64KiB` `1GB`; rates `200Mbit` `25MB/s`, a\n"
-        "bare number is bytes/s; times `250ms` `90s` `15m` `2h`, a bare number is in the field's own\n"
-        "unit; shares `25%%`. What can't be told exactly in the field's unit is refused.\n\n"
+        "Every field a guest can declare and every notice a provider can send. All ids\n"
+        "are reserved: none will ever mean anything else. A field that nothing here uses\n"
+        "yet is checked, kept and answered with `recorded`.\n\n"
+        "A document is fields by ascending id, each a 16-bit id, a 16-bit length and the\n"
+        "value, padded to four bytes; all integers little-endian. An `enum` is a u8, a\n"
+        "`mask` a u32 of one bit a word from bit 0 (in `subscribe` bit E is kind E), an\n"
+        "`id` 16 bytes, an `f64` IEEE, finite and not negative. A word typed for an `id`\n"
+        "is hashed (FNV-1a, 128 bit).\n\n"
+        "Quantities are typed with their unit: bytes `64k` `64KiB` `1GB`; rates `200Mbit`\n"
+        "`25MB/s`, a bare number is bytes/s; times `250ms` `90s` `15m` `2h`, a bare\n"
+        "number is in the field's own unit; shares `25%%`. What can't be told exactly in\n"
+        "the field's unit is refused.\n\n"
         "## Declarations\n\n"
-        "*In*: the subjects it may stand in. *From*: `tenant` knows it, or it is a `guess` that what is\n"
-        "measured beats. *Several*: how several documents that name it become one value. *Used by*: who\n"
-        "acts on it, `-`: nobody yet.\n");
+        "*In*: the subjects it may stand in. *From*: `tenant` knows it, or it is a\n"
+        "`guess` that what is measured beats. *Several*: how several documents that name\n"
+        "it become one value. *Used by*: who acts on it, `-`: nobody yet.\n");
     put_declarations();
     put("\n## Notices\n");
     put_notices();

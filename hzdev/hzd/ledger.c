@@ -282,30 +282,20 @@ static int take_notice(HzVm *vm, const struct hz_rec *rec)
     return 0;
 }
 
-int hz_vm_record(HzVm *vm, const struct hz_rec *rec, const char **why)
+const char *hz_vm_record(HzVm *vm, const struct hz_rec *rec)
 {
-    int err;
-
-    *why = NULL;
     if (rec->hdr.flags & VIRTIO_HZ_REC_TRUNCATED) {
-        *why = "a truncated record";
-        return -1;
+        return "a truncated record";
     }
     switch (rec->hdr.type) {
     case VIRTIO_HZ_R_STATUS:
-        err = take_status(vm, rec);
-        *why = "a STATUS record whose body is wrong";
-        break;
+        return take_status(vm, rec) ? "a STATUS record whose body is wrong" : NULL;
     case VIRTIO_HZ_R_DECLARATION:
-        err = take_declaration(vm, rec);
-        *why = "a DECLARATION record whose body or subject is wrong";
-        break;
+        return take_declaration(vm, rec) ? "a DECLARATION record whose body or subject is wrong"
+                                         : NULL;
     default:
-        err = take_notice(vm, rec);
-        *why = "a NOTICE record whose body or id is wrong";
-        break;
+        return take_notice(vm, rec) ? "a NOTICE record whose body or id is wrong" : NULL;
     }
-    return err;
 }
 
 void hz_vm_sync(HzVm *vm)

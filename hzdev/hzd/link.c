@@ -228,11 +228,8 @@ static gboolean spoken(HzLink *link, const struct hz_hdr *h, const uint8_t *fram
     case VIRTIO_HZ_R_STATUS:
     case VIRTIO_HZ_R_DECLARATION:
     case VIRTIO_HZ_R_NOTICE:
-        if (hz_record_get(frame, h->len, &rec)) {
-            why = "a record that makes no sense";
-        } else {
-            hz_vm_record(link->vm, &rec, &why);
-        }
+        why = hz_record_get(frame, h->len, &rec) ? "a record that makes no sense"
+                                                 : hz_vm_record(link->vm, &rec);
         break;
     case HZ_L_SYNC:
         why = hz_sync_get(body, len, &sync) ? "a SYNC that makes no sense" : NULL;
@@ -299,6 +296,12 @@ static gboolean may_read(HzLink *link)
     return link->tokens >= 1;
 }
 
+static void throttle(HzLink *link)
+{
+    link->vm->counters.throttled++;
+    hz_timer_set(link->timer, hz_now() + 50 * HZ_MS);
+}
+
 /* Handle what is whole. FALSE: the link is gone. */
 static gboolean take_frames(HzLink *link, unsigned *budget)
 {
@@ -341,8 +344,7 @@ static gboolean link_readable(int fd, G_GNUC_UNUSED GIOCondition cond, gpointer 
     if (!may_read(link)) {
         /* not read until its share has grown again */
         link->in_source = 0;
-        link->vm->counters.throttled++;
-        hz_timer_set(link->timer, hz_now() + 50 * HZ_MS);
+        throttle(link);
         return G_SOURCE_REMOVE;
     }
     n = read(fd, link->in + link->in_len, sizeof(link->in) - link->in_len);
@@ -359,7 +361,7 @@ static gboolean link_readable(int fd, G_GNUC_UNUSED GIOCondition cond, gpointer 
     if (!take_frames(link, &budget)) {
         return G_SOURCE_REMOVE;
     }
-    if (left_over(link)) {
+    if (left_over(link) || link->tokens < 1) {
         link->in_source = 0;
         link_watch(link);
         return G_SOURCE_REMOVE;
@@ -401,8 +403,12 @@ static void link_timer(gpointer opaque)
 
 static void link_watch(HzLink *link)
 {
+    if (link->tokens < 1) {
+        throttle(link);
+        return;
+    }
     if (left_over(link)) {
-        hz_timer_set(link->timer, hz_now() + (link->tokens >= 1 ? HZ_MS : 50 * HZ_MS));
+        hz_timer_set(link->timer, hz_now() + HZ_MS);
         return;
     }
     link->in_source = g_unix_fd_add_full(G_PRIORITY_DEFAULT, link->fd,

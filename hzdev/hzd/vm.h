@@ -87,9 +87,9 @@ bool hz_vm_expire(HzVm *vm);
 /* Something about it changed: decide, as soon as its share of decisions allows. */
 void hz_vm_kick(HzVm *vm);
 
-/* What the link brings. A record that makes no sense is -EPROTO: the link is closed. */
+/* What the link brings. A record that makes no sense is answered by what is wrong with it, else NULL. */
 void hz_vm_session(HzVm *vm, const struct hz_hello *hello);
-int hz_vm_record(HzVm *vm, const struct hz_rec *rec, const char **why);
+const char *hz_vm_record(HzVm *vm, const struct hz_rec *rec);
 void hz_vm_sync(HzVm *vm);
 void hz_vm_runstate(HzVm *vm, uint16_t run_state);
 void hz_vm_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);

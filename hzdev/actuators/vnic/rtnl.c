@@ -2,8 +2,10 @@
 /* hz-vnic rtnl: rtnetlink requests, batches, dumps and notifications on libmnl. */
 #include "rtnl.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <glib-unix.h>
+#include <linux/filter.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -82,11 +84,6 @@ void hz_rtnl_close(HzRtnl *rtnl)
         mnl_socket_close(rtnl->nl);
         g_free(rtnl);
     }
-}
-
-guint32 hz_rtnl_portid(HzRtnl *rtnl)
-{
-    return mnl_socket_get_portid(rtnl->nl);
 }
 
 /* What the kernel says in words about an error, or NULL. */
@@ -182,7 +179,7 @@ struct nlmsghdr *hz_batch_add(HzBatch *batch, guint16 type, guint16 flags,
 
     batch->last = mnl_nlmsg_put_header(batch->buf + batch->len);
     batch->last->nlmsg_type = type;
-    batch->last->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+    batch->last->nlmsg_flags = NLM_F_REQUEST | flags;
     batch->last->nlmsg_seq = pending.seq;
     return batch->last;
 }
@@ -197,7 +194,7 @@ gboolean hz_batch_empty(HzBatch *batch)
     return batch->pending->len == 0;
 }
 
-/* One answer; TRUE when it was to a request of this batch. The first failure goes into @error. */
+/* One answer; TRUE when it was to the last request. The first failure goes into @error. */
 static gboolean take_answer(HzBatch *batch, const struct nlmsghdr *nlh, GError **error)
 {
     for (guint i = 0; i < batch->pending->len; i++) {
@@ -211,7 +208,7 @@ static gboolean take_answer(HzBatch *batch, const struct nlmsghdr *nlh, GError *
         if (err && err != pending->tolerate && !*error) {
             set_error(error, nlh, pending->what, err);
         }
-        return TRUE;
+        return i == batch->pending->len - 1;
     }
     return FALSE;
 }
@@ -219,10 +216,10 @@ static gboolean take_answer(HzBatch *batch, const struct nlmsghdr *nlh, GError *
 static gboolean collect_answers(HzBatch *batch, GError **error)
 {
     HzRtnl *rtnl = batch->rtnl;
-    guint left = batch->pending->len;
+    gboolean done = FALSE;
     GError *first = NULL;
 
-    while (left > 0) {
+    while (!done) {
         ssize_t n = mnl_socket_recvfrom(rtnl->nl, rtnl->buf, sizeof(rtnl->buf));
         const struct nlmsghdr *nlh = (const void *)rtnl->buf;
         int len = n;
@@ -237,7 +234,7 @@ static gboolean collect_answers(HzBatch *batch, GError **error)
             return FALSE;
         }
         for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len)) {
-            left -= take_answer(batch, nlh, &first) ? 1 : 0;
+            done = take_answer(batch, nlh, &first) || done;
         }
     }
     if (first) {
@@ -251,10 +248,12 @@ gboolean hz_batch_commit(HzBatch *batch, GError **error)
 {
     gboolean ok;
 
-    finish_last(batch);
-    if (batch->len == 0) {
+    if (!batch->last) {
         return TRUE;
     }
+    /* They are answered in order, and a failure always: success need only be said once. */
+    batch->last->nlmsg_flags |= NLM_F_ACK;
+    finish_last(batch);
     if (mnl_socket_sendto(batch->rtnl->nl, batch->buf, batch->len) < 0) {
         g_set_error(error, HZ_RTNL_ERROR, errno, "sending to the kernel: %s",
                     g_strerror(errno));
@@ -369,7 +368,22 @@ static gboolean on_monitor(gint fd G_GNUC_UNUSED, GIOCondition condition G_GNUC_
     return G_SOURCE_CONTINUE;
 }
 
-HzMonitor *hz_monitor_open(const HzMonitorOps *ops, gpointer opaque, GError **error)
+/* A notification carries the port of whoever asked for the change. Where it doesn't, it costs us a look. */
+static void leave_out(struct mnl_socket *nl, guint32 portid)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(portid), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32),
+    };
+    struct sock_fprog program = { .len = G_N_ELEMENTS(code), .filter = code };
+
+    setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+HzMonitor *hz_monitor_open(HzRtnl *rtnl, const HzMonitorOps *ops, gpointer opaque,
+                           GError **error)
 {
     struct mnl_socket *nl = open_socket(0, SOCK_NONBLOCK, error);
     int groups[] = { RTNLGRP_LINK, RTNLGRP_TC };
@@ -379,6 +393,7 @@ HzMonitor *hz_monitor_open(const HzMonitorOps *ops, gpointer opaque, GError **er
     if (!nl) {
         return NULL;
     }
+    leave_out(nl, mnl_socket_get_portid(rtnl->nl));
     for (guint i = 0; i < G_N_ELEMENTS(groups); i++) {
         if (mnl_socket_setsockopt(nl, NETLINK_ADD_MEMBERSHIP, &groups[i], sizeof(int)) < 0) {
             g_set_error(error, HZ_RTNL_ERROR, errno, "subscribing to rtnetlink: %s",

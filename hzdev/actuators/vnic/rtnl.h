@@ -4,9 +4,9 @@
  *
  * A batch goes to the kernel in one sendmsg(): the kernel works it off inside
  * that call, so what belongs together is never left half done by a kill, and
- * the gap between two steps is microseconds. Every request in it is
- * acknowledged; the first one that fails is the batch's error, with the
- * kernel's own words (extended acknowledgement).
+ * the gap between two steps is microseconds. A request that fails doesn't keep
+ * the later ones from being tried; the first failure is the batch's error, in
+ * the kernel's own words (extended acknowledgement).
  */
 #ifndef HZ_VNIC_RTNL_H
 #define HZ_VNIC_RTNL_H
@@ -24,9 +24,6 @@ typedef struct HzRtnl HzRtnl;
 HzRtnl *hz_rtnl_open(GError **error);
 void hz_rtnl_close(HzRtnl *rtnl);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HzRtnl, hz_rtnl_close)
-
-/* Whose requests a notification's nlmsg_pid names: ours, or not. */
-guint32 hz_rtnl_portid(HzRtnl *rtnl);
 
 typedef struct HzBatch HzBatch;
 
@@ -54,7 +51,7 @@ struct nlmsghdr *hz_rtnl_request(HzRtnl *rtnl, guint16 type, guint16 flags);
 gboolean hz_rtnl_query(HzRtnl *rtnl, struct nlmsghdr *request, const char *what,
                        HzRtnlFunc func, gpointer opaque, GError **error);
 
-/* Notifications of links and traffic control. */
+/* Notifications of links and traffic control; those of @rtnl's own requests are left out by the kernel. */
 typedef struct HzMonitor HzMonitor;
 
 typedef struct {
@@ -63,7 +60,8 @@ typedef struct {
     void (*lost)(gpointer opaque);
 } HzMonitorOps;
 
-HzMonitor *hz_monitor_open(const HzMonitorOps *ops, gpointer opaque, GError **error);
+HzMonitor *hz_monitor_open(HzRtnl *rtnl, const HzMonitorOps *ops, gpointer opaque,
+                           GError **error);
 void hz_monitor_close(HzMonitor *monitor);
 /* Hand over what has come by now instead of waiting for the main loop. */
 void hz_monitor_drain(HzMonitor *monitor);

@@ -248,9 +248,6 @@ static void on_message(const struct nlmsghdr *nlh, gpointer opaque)
 {
     HzVnic *vnic = opaque;
 
-    if (nlh->nlmsg_pid == hz_rtnl_portid(vnic->rtnl)) {
-        return;
-    }
     switch (nlh->nlmsg_type) {
     case RTM_NEWLINK:
     case RTM_DELLINK:
@@ -332,7 +329,7 @@ gboolean hz_watch_start(HzVnic *vnic, GError **error)
 {
     static const HzMonitorOps ops = { .message = on_message, .lost = on_lost };
 
-    vnic->monitor = hz_monitor_open(&ops, vnic, error);
+    vnic->monitor = hz_monitor_open(vnic->rtnl, &ops, vnic, error);
     return vnic->monitor != NULL;
 }
 

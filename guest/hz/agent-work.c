@@ -45,13 +45,14 @@ static void tell(struct agent *a, struct work *w)
 {
     const struct hz_ev_notice *n = &w->ev->notice;
 
-    if (!w->result || n->state >= HZ_COMPLETED || w->told == n->revision) {
+    if (!w->result || n->state >= HZ_COMPLETED) {
         return;
     }
     if (n->replied & 1u << w->result) {
         w->told = n->revision;          /* it stands there */
         return;
     }
+    /* Not there, or lost with a reset of the driver. The same twice is one. */
     if (agent_give(a, n, (enum hz_reply_code)w->result, w->code) == 0) {
         w->told = n->revision;
     }
@@ -360,7 +361,6 @@ void work_all_stale(struct agent *a)
 
     for (i = 0; i < WORKS_MAX; i++) {
         a->work[i].stale = a->work[i].ev != NULL;
-        a->work[i].told = 0;    /* replies may be gone with a reset: looked at again */
     }
 }
 

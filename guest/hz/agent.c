@@ -20,6 +20,7 @@
 
 #define MS INT64_C(1000000)
 #define AGAIN (500 * MS)        /* how often a device that is gone or taken is tried */
+#define SWEEP (3000 * MS)       /* a board told anew comes entry by entry, without an end mark */
 #define RUNS_DUE (5000 * MS)    /* for runs to come back to an agent that was restarted */
 
 static const int signals[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
@@ -144,6 +145,7 @@ static void take_status(struct agent *a, const struct hz_ev_status *s)
 {
     if (s->changed & HZ_CHANGED_BOARD) {
         work_all_stale(a);
+        a->sweep_at = hz_now() + SWEEP;
     }
     if (s->changed & HZ_CHANGED_REDECLARE) {
         drafts_declare(&a->drafts, a->hz, HZ_REPLACE_ANY, 0);
@@ -180,9 +182,20 @@ static void read_device(struct agent *a)
         model_take(&a->model, ev);
         take_extend_max(a);
     }
-    if (a->claimed) {
-        work_sweep(a);          /* a whole board has been read: what isn't there is gone */
+}
+
+/* What the new board hasn't told by now is gone. */
+static int64_t sweep(struct agent *a)
+{
+    if (!a->sweep_at || !a->claimed) {
+        return INT64_MAX;
     }
+    if (hz_now() < a->sweep_at) {
+        return a->sweep_at;
+    }
+    a->sweep_at = 0;
+    work_sweep(a);
+    return INT64_MAX;
 }
 
 /* Have the device and be the responder, or say when to try again. */
@@ -279,6 +292,7 @@ static void turn(struct agent *a)
     int i;
 
     read_device(a);
+    next = sooner(next, sweep(a));
     next = sooner(next, await_runs(a));
     next = sooner(next, work_look(a));
     p[0] = (struct pollfd){ .fd = a->signals, .events = POLLIN };

@@ -72,6 +72,7 @@ struct agent {
     struct work work[WORKS_MAX];
     struct run_slot run[RUNS_MAX];
     struct agent_state *state;
+    int64_t sweep_at;           /* when what a new board hasn't told is gone; 0: no new board */
     int64_t runs_due;           /* until then runs of the agent before us may come back; 0: over */
 };
 

@@ -423,26 +423,20 @@ static int withdraw(int n, char **subjects, bool json)
 
 int cmd_withdraw(int argc, char **argv)
 {
-    const char *value;
-    bool json = false;
-    char name[64];
-    int i = 1;
+    bool json = take_json(&argc, argv);
 
     if (asks_help(argc, argv)) {
         puts("usage: hz withdraw [--json] SUBJECT …\n\n"
              "Takes the whole declaration of each subject back.");
         return EXIT_OK;
     }
-    while (option(argc, argv, &i, name, sizeof(name), &value)) {
-        if (strcmp(name, "--json") || value) {
-            say("option '%s': there is only --json", name);
-            return EXIT_USAGE;
-        }
-        json = true;
-    }
-    if (i == argc) {
+    if (argc == 1) {
         say("which subject? hz show lists what stands");
         return EXIT_USAGE;
     }
-    return withdraw(argc - i, argv + i, json);
+    if (argv[1][0] == '-') {
+        say("option '%s': there is only --json", argv[1]);
+        return EXIT_USAGE;
+    }
+    return withdraw(argc - 1, argv + 1, json);
 }

@@ -47,6 +47,9 @@ const char *option(int argc, char **argv, int *i, char *name, size_t cap, const 
 /* The value, or NULL after complaining. */
 const char *option_value(int argc, char **argv, int *i, const char *name, const char *value);
 
+/* Is --json among the arguments, wherever? It is taken out. */
+bool take_json(int *argc, char **argv);
+
 /* Open the device or complain; *@status is then the exit status. */
 struct hz *open_device(int *status);
 

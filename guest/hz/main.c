@@ -63,6 +63,21 @@ const char *option_value(int argc, char **argv, int *i, const char *name, const 
     return argv[(*i)++];
 }
 
+bool take_json(int *argc, char **argv)
+{
+    int i, kept = 1;
+
+    for (i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--json")) {
+            argv[kept++] = argv[i];
+        }
+    }
+    i = *argc;
+    *argc = kept;
+    argv[kept] = NULL;
+    return kept < i;
+}
+
 static const char *device_name(void)
 {
     const char *name = getenv("HZ_DEVICE");

@@ -67,30 +67,26 @@ static int parse_arg(struct answer *a, const char *reply, const char *text)
 
 static int parse(struct answer *a, int argc, char **argv)
 {
-    const char *value;
-    char name[64];
-    int code, i = 1;
+    int code;
 
-    while (option(argc, argv, &i, name, sizeof(name), &value)) {
-        if (strcmp(name, "--json") || value) {
-            say("option '%s': there is only --json", name);
-            return EXIT_USAGE;
-        }
-        a->json = true;
+    a->json = take_json(&argc, argv);
+    if (argc > 1 && argv[1][0] == '-') {
+        say("option '%s': there is only --json", argv[1]);
+        return EXIT_USAGE;
     }
-    if (argc - i < 2 || argc - i > 3) {
+    if (argc < 3 || argc > 4) {
         say("usage: hz reply [--json] ID REPLY [ARGUMENT]; --help tells more");
         return EXIT_USAGE;
     }
-    a->id = argv[i];
-    code = hz_reply_by_name(argv[i + 1]);
+    a->id = argv[1];
+    code = hz_reply_by_name(argv[2]);
     if (code <= HZ_REPLY_NONE || code == HZ_REPLY_COUNTER) {
         say("'%s': a reply is seen, prepared, extend, defer, accept, decline or failed",
-            argv[i + 1]);
+            argv[2]);
         return EXIT_USAGE;
     }
     a->code = (enum hz_reply_code)code;
-    return parse_arg(a, argv[i + 1], i + 2 < argc ? argv[i + 2] : NULL);
+    return parse_arg(a, argv[2], argc > 3 ? argv[3] : NULL);
 }
 
 /* 0 or a negative errno from the agent. */

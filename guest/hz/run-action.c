@@ -13,6 +13,7 @@
 
 #define MS INT64_C(1000000)
 #define GRACE (5000 * MS)       /* between SIGTERM and SIGKILL to a hook that is no longer wanted */
+#define SWEEP (3000 * MS)       /* a board told anew comes entry by entry, without an end mark */
 #define LOOK (1000 * MS)        /* where a proof file's directory can't be watched */
 
 void run_signal(struct runner *r, int sig)
@@ -175,17 +176,6 @@ static int64_t one_action(struct runner *r, struct action *a)
     return next;
 }
 
-int64_t run_actions(struct runner *r)
-{
-    int64_t next = INT64_MAX;
-    unsigned i;
-
-    for (i = 0; i < r->actions; i++) {
-        next = sooner(next, one_action(r, &r->action[i]));
-    }
-    return next;
-}
-
 /* -- notices ------------------------------------------------------------- */
 
 /* It is over: what was stopped goes on, what still prepares is no longer wanted. */
@@ -258,6 +248,7 @@ void run_notice(struct runner *r, struct hz_event *ev)
         hz_event_free(a->ev);
     }
     a->ev = ev;
+    a->stale = false;
     if (ev->notice.state >= HZ_COMPLETED) {
         over(r, a);
         if (!a->hook) {
@@ -271,6 +262,54 @@ void run_notice(struct runner *r, struct hz_event *ev)
         take_test(r, a);
     }
     answer_result(r, a);        /* a new revision: said again */
+}
+
+void run_all_stale(struct runner *r)
+{
+    unsigned i;
+
+    for (i = 0; i < r->actions; i++) {
+        r->action[i].stale = true;
+    }
+    r->sweep_at = hz_now() + SWEEP;
+}
+
+/* What a new board hasn't told is over. */
+static void sweep(struct runner *r)
+{
+    unsigned i = 0;
+
+    r->sweep_at = 0;
+    while (i < r->actions) {
+        struct action *a = &r->action[i];
+
+        if (a->stale) {
+            over(r, a);
+        }
+        if (a->stale && !a->hook) {
+            remove_action(r, a);
+        } else {
+            a->stale = false;
+            i++;
+        }
+    }
+}
+
+int64_t run_actions(struct runner *r)
+{
+    int64_t next = INT64_MAX;
+    unsigned i;
+
+    if (r->sweep_at && hz_now() >= r->sweep_at) {
+        sweep(r);
+    }
+    if (r->sweep_at) {
+        next = r->sweep_at;
+    }
+    for (i = 0; i < r->actions; i++) {
+        next = sooner(next, one_action(r, &r->action[i]));
+    }
+    return next;
 }
 
 void run_hook_ended(struct runner *r, pid_t pid, int status)

@@ -20,6 +20,7 @@ static void drop_agent(struct runner *r)
     r->agent = -1;
     r->welcomed = false;
     r->lost = hz_now();
+    r->patience = PATIENCE;
 }
 
 static int hello(struct runner *r)
@@ -114,11 +115,18 @@ int64_t answer_look(struct runner *r)
         retell(r);
         return INT64_MAX;
     }
-    if (!r->direct && r->hz && hz_now() - r->lost > PATIENCE && hz_claim(r->hz) == 0) {
+    if (!r->direct && r->hz && hz_now() - r->lost > r->patience && hz_claim(r->hz) == 0) {
         r->direct = true;
         retell(r);
     }
     return hz_now() + LOOK;
+}
+
+/* The program has ended: whoever answers now, what is proved is to be told. */
+void answer_flush(struct runner *r)
+{
+    r->patience = -1;
+    answer_look(r);
 }
 
 void answer_agent_readable(struct runner *r)
@@ -175,21 +183,22 @@ void answer_result(struct runner *r, struct action *a)
     struct agent_msg m = { .type = AGENT_PROVE, .code = a->result, .arg = a->code,
                            .revision = n->revision };
 
-    if (!a->result || a->told == n->revision) {
+    if (!a->result) {
         return;
     }
     if (r->agent >= 0) {
+        if (a->told == n->revision) {
+            return;             /* the agent knows */
+        }
         memcpy(m.id, n->id, HZ_ID_LEN);
         if (agent_send(r->agent, &m) < 0) {
             drop_agent(r);
             return;
         }
-    } else if (r->direct && r->hz) {
+        a->told = n->revision;
+    } else if (!(n->replied & 1u << a->result)) {
         give(r, a, (enum hz_reply_code)a->result, a->code);
-    } else {
-        return;
     }
-    a->told = n->revision;
 }
 
 void answer_end(struct runner *r)

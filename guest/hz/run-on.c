@@ -146,8 +146,8 @@ static bool one_on(struct rules *r, char *item)
     return true;
 }
 
-/* Does "KIND=" stand here? Other commas are a command's own. */
-static bool begins_item(const char *s)
+/* Does "KIND=" stand here? In a command only a true kind's name does: other commas are its own. */
+static bool begins_item(const char *s, bool command)
 {
     size_t n = strcspn(s, "=");
     char name[32];
@@ -157,7 +157,8 @@ static bool begins_item(const char *s)
     }
     memcpy(name, s, n);
     name[n] = '\0';
-    return strspn(name, "abcdefghijklmnopqrstuvwxyz-") == n;
+    return command ? hz_kind_by_name(name) > 0
+                   : strspn(name, "abcdefghijklmnopqrstuvwxyz-") == n;
 }
 
 bool rules_on(struct rules *r, const char *text)
@@ -166,8 +167,10 @@ bool rules_on(struct rules *r, const char *text)
     bool ok = copy != NULL;
 
     while (ok && item) {
+        bool command = strstr(item, "=exec:") == strchr(item, '=') && strchr(item, '=');
+
         comma = strchr(item, ',');
-        while (comma && !begins_item(comma + 1)) {
+        while (comma && !begins_item(comma + 1, command)) {
             comma = strchr(comma + 1, ',');
         }
         if (comma) {

@@ -192,9 +192,11 @@ static void take_signal(struct runner *r, const struct signalfd_siginfo *s)
 
 /* -- the device ---------------------------------------------------------- */
 
-/* The provider's and the tenant's limit on more time: what is declared. */
 static void take_status(struct runner *r, const struct hz_event *ev)
 {
+    if (ev->status.changed & HZ_CHANGED_BOARD) {
+        run_all_stale(r);
+    }
     if (ev->status.changed & HZ_CHANGED_REDECLARE) {
         drafts_declare(&r->drafts, r->hz, HZ_REPLACE_ANY, 0);
     }
@@ -213,8 +215,8 @@ static void read_device(struct runner *r)
             say("%s; the program goes on", hz_strerror(n));
             hz_close(r->hz);
             r->hz = NULL;
+            r->patience = r->direct ? -1 : r->patience;         /* taken up again at once */
             r->direct = false;
-            r->lost = hz_now();
             return;
         }
         if (ev->type == HZ_EVENT_NOTICE) {
@@ -318,6 +320,7 @@ static int run(struct runner *r, char **argv)
     while (r->child || run_hooks_left(r)) {
         turn(r);
     }
+    answer_flush(r);
     return r->status;
 }
 

@@ -22,6 +22,7 @@
 struct action {
     struct hz_event *ev;        /* as last told */
     const struct on *on;        /* NULL: only seen */
+    bool stale;                 /* not told again yet since the board began anew */
     bool acted;
     bool stopped;               /* by our SIGSTOP: to be continued */
     pid_t hook;                 /* running */
@@ -43,13 +44,15 @@ struct runner {
     int agent;                  /* -1: none */
     bool welcomed;
     bool direct;                /* we are the responder ourselves */
-    int64_t lost;               /* since when there is neither */
+    int64_t lost;               /* since when there is neither … */
+    int64_t patience;           /* … and for how long an agent is given time to come back */
 
     pid_t child;                /* 0: it has ended */
     int status;                 /* its exit status, then */
     int sent;                   /* the last signal an action sent it */
     int signals, inotify;       /* descriptors */
 
+    int64_t sweep_at;           /* when what a new board hasn't told is gone; 0: no new board */
     int64_t extend_max;         /* ns beyond the first deadline */
     unsigned actions;
     struct action action[ACTIONS_MAX];
@@ -57,6 +60,7 @@ struct runner {
 
 /* run-action.c: all return the point in time when they want to be called again, INT64_MAX: none. */
 void run_notice(struct runner *r, struct hz_event *ev);
+void run_all_stale(struct runner *r);
 int64_t run_actions(struct runner *r);
 void run_hook_ended(struct runner *r, pid_t pid, int status);
 void run_program_stopped(struct runner *r);
@@ -74,6 +78,7 @@ void answer_agent_readable(struct runner *r);
 void answer_seen(struct runner *r, const struct action *a);
 void answer_result(struct runner *r, struct action *a);
 void answer_extend(struct runner *r, const struct action *a, int64_t ns);
+void answer_flush(struct runner *r);
 void answer_end(struct runner *r);
 
 #endif /* HZ_RUN_H */

@@ -413,7 +413,12 @@ static int verdict(char **word, int n)
         memcpy(column.subject, key, sizeof(key));
         column.seq = seq;
     }
-    v = &column.verdict[column.verdicts++];
+    for (v = column.verdict; v < column.verdict + column.verdicts && v->field != f->id; v++) {
+        ;
+    }
+    if (v == column.verdict + column.verdicts) {
+        column.verdicts++;
+    }
     v->field = f->id;
     v->code = by_name(word[3], hz_verdict_name, VIRTIO_HZ_VERDICT_MAX);
     v->reason = n > 4 ? by_name(word[4], hz_reason_name, VIRTIO_HZ_REASON_MAX) : 0;

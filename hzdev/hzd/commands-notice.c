@@ -51,6 +51,7 @@ static const char *source_name(guint v)
     return hz_source_name((uint8_t)v);
 }
 
+/* Any kind there is: which of them are sent is the notices' own affair. */
 static gboolean read_kind(const char *text, HzNotifySpec *spec, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -59,20 +60,18 @@ static gboolean read_kind(const char *text, HzNotifySpec *spec, GError **error)
     const struct hz_kind *kinds = hz_kinds(&n);
 
     for (size_t i = 0; i < n; i++) {
-        if (!kinds[i].offered) {
-            continue;
-        }
         if (!strcmp(kinds[i].name, text)) {
             spec->kind = kinds[i].kind;
             return TRUE;
         }
-        g_ptr_array_add(names, (gpointer)kinds[i].name);
+        if (kinds[i].offered) {
+            g_ptr_array_add(names, (gpointer)kinds[i].name);
+        }
     }
     g_ptr_array_add(names, NULL);
     all = g_strjoinv(", ", (char **)names->pdata);
-    g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_INVALID, "kind '%.64s': %s; there are %s", text,
-                hz_kind_by_name(text) > 0 ? "nothing here sends it yet" : "there is no such kind",
-                all);
+    g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_INVALID, "there is no kind '%.64s'; those that "
+                "can be sent are %s", text, all);
     return FALSE;
 }
 

@@ -26,7 +26,7 @@ JsonObject *hz_commands_version(void)
     }
     /* QMP clients look for the member "qemu"; the package says whose version it is. */
     json_object_set_object_member(o, "qemu", qemu);
-    json_object_set_string_member(o, "package", "hzd " HZ_VERSION);
+    json_object_set_string_member(o, "package", "hzd");
     return o;
 }
 

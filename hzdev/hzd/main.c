@@ -8,6 +8,7 @@
 
 #include "actuators.h"
 #include "admin.h"
+#include "audit.h"
 #include "capabilities.h"
 #include "service.h"
 
@@ -59,9 +60,14 @@ static gboolean on_stop(gpointer opaque)
 static gboolean on_reload(gpointer opaque)
 {
     g_autoptr(GError) error = NULL;
+    HzHost *host = opaque;
 
     hz_service_tell("RELOADING=1");
-    if (!hz_admin_reload(opaque, "signal HUP", &error)) {
+    if (!hz_audit_reopen(host->audit, &error)) {
+        g_warning("the old file goes on: %s", error->message);
+        g_clear_error(&error);
+    }
+    if (!hz_admin_reload(host, "signal HUP", &error)) {
         g_warning("reload refused, the old configuration stays: %s", error->message);
     }
     hz_service_tell("READY=1");

@@ -138,15 +138,18 @@ struct hz_pick {
 	struct hz_body *body;		/* held; may be NULL */
 	u64 seq;
 	u64 start;
+	u32 incarnation;
 	bool full;
 };
 
 /* Where one reader stands. */
 struct hz_cursor {
 	bool full;			/* starts (again) with the whole board */
-	u64 seq;			/* of the newest entry it has read */
+	u64 seq;			/* of the newest entry but STATUS it has read */
 	u64 start;			/* mirror's seq when the whole board began */
 	u64 status;			/* seq of the STATUS it has read */
+	u64 disruption;			/* likewise */
+	u32 incarnation;
 };
 
 int hz_news_take(const void *from, size_t avail, gfp_t gfp, struct hz_news *n);
@@ -235,7 +238,6 @@ struct hz_dev {
 	struct virtqueue *request;
 	struct virtqueue *event;
 	void *event_buf[HZ_EVENT_BUFS];
-	unsigned int event_bufs;
 	struct list_head backlog;	/* messages that wait for room */
 	struct list_head inflight;
 	u64 cookie;

@@ -322,18 +322,17 @@ unsigned int hz_mirror_declarations(struct hz_dev *hz)
 /* Is the entry news to this reader? */
 static bool hz_entry_new_to(const struct hz_entry *e, const struct hz_cursor *c)
 {
-	if (!e->type || e->seq <= c->seq)
-		return false;
 	if (e->type == VIRTIO_HZ_R_STATUS)
 		return e->seq > c->status;
 	/* what was gone when it started it never heard of */
-	return !e->gone || e->seq > c->start;
+	return e->type && e->seq > c->seq && (!e->gone || e->seq > c->start);
 }
 
 /*
  * The next entry for a reader, NULL when there is none. One that starts gets
  * STATUS first, and waits for the first whole reading: it must not take half
- * a board for the whole.
+ * a board for the whole. A disruption or a reset is told before anything
+ * else, even if STATUS has changed again since.
  */
 static struct hz_entry *hz_mirror_next(struct hz_dev *hz, struct hz_cursor *c)
 {
@@ -345,6 +344,8 @@ static struct hz_entry *hz_mirror_next(struct hz_dev *hz, struct hz_cursor *c)
 		c->full = true;
 	if (c->full)
 		return m->synced ? &m->entry[0] : NULL;
+	if (m->entry[0].disruption != c->disruption || m->entry[0].incarnation != c->incarnation)
+		return &m->entry[0];
 	for (i = 0; i < HZ_ENTRIES; i++) {
 		struct hz_entry *e = &m->entry[i];
 
@@ -371,6 +372,7 @@ bool hz_mirror_pick(struct hz_dev *hz, struct hz_cursor *c, struct hz_pick *pick
 	memset(pick, 0, sizeof(*pick));
 	pick->seq = e->seq;
 	pick->start = hz->mirror.seq;
+	pick->incarnation = e->incarnation;
 	pick->full = c->full;
 	pick->body = e->body;
 	if (pick->body)
@@ -391,13 +393,16 @@ bool hz_mirror_pick(struct hz_dev *hz, struct hz_cursor *c, struct hz_pick *pick
 /* Locked. The reader has it. */
 void hz_mirror_told(struct hz_cursor *c, const struct hz_pick *pick)
 {
-	if (pick->head.type == VIRTIO_HZ_R_STATUS)
-		c->status = pick->seq;
+	if (pick->head.type != VIRTIO_HZ_R_STATUS) {
+		c->seq = pick->seq;
+		return;
+	}
+	c->status = pick->seq;
+	c->disruption = pick->head.disruption;
+	c->incarnation = pick->incarnation;
 	if (pick->full) {
 		c->full = false;
 		c->seq = 0;
 		c->start = pick->start;
-	} else {
-		c->seq = pick->seq;
 	}
 }

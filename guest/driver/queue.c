@@ -345,12 +345,30 @@ void hz_events_free(struct hz_dev *hz)
 
 /* -- up and down --------------------------------------------------------- */
 
-/* Find both queues, post the event buffers, let the device go, read the board. */
+/* Locked. As many event buffers as the queue takes. */
+static int hz_events_post(struct hz_dev *hz)
+{
+	unsigned int i, n;
+	int err;
+
+	n = min_t(unsigned int, virtqueue_get_vring_size(hz->event), HZ_EVENT_BUFS);
+	for (i = 0; i < n; i++) {
+		err = hz_event_post(hz, hz->event_buf[i]);
+		if (err)
+			return err;
+	}
+	virtqueue_kick(hz->event);
+	return 0;
+}
+
+/*
+ * Find both queues, let the device go, post the event buffers, read the board.
+ * The buffers come last: an event that came before we look would be the last.
+ */
 int hz_queues_up(struct hz_dev *hz)
 {
 	struct virtio_device *vdev = hz->vdev;
 	struct virtqueue *vqs[2];
-	unsigned int i, n;
 	int err;
 
 	err = hz_find_vqs(vdev, vqs, hz_request_done, hz_event_done);
@@ -360,26 +378,22 @@ int hz_queues_up(struct hz_dev *hz)
 	}
 	hz->request = vqs[VIRTIO_HZ_VQ_REQUEST];
 	hz->event = vqs[VIRTIO_HZ_VQ_EVENT];
-	n = min_t(unsigned int, virtqueue_get_vring_size(hz->event), HZ_EVENT_BUFS);
-	for (i = 0; i < n && !err; i++)
-		err = hz_event_post(hz, hz->event_buf[i]);
-	if (err) {
-		dev_err(&vdev->dev, "can't post event buffer %u of %u: %d\n", i, n, err);
-		hz_reset_device(vdev);
-		vdev->config->del_vqs(vdev);
-		return err;
-	}
 	virtio_device_ready(vdev);
 
 	spin_lock_irq(&hz->lock);
 	hz->broken = false;
 	hz->up = true;
 	hz_mirror_restart(hz);
-	hz_reading_restart(hz);
-	virtqueue_kick(hz->event);
+	err = hz_events_post(hz);
+	if (!err)
+		hz_reading_restart(hz);
 	spin_unlock_irq(&hz->lock);
+	if (err) {
+		dev_err(&vdev->dev, "can't post the event buffers: %d\n", err);
+		hz_queues_down(hz, err);
+	}
 	hz_wake(hz);
-	return 0;
+	return err;
 }
 
 static void hz_abort_all(struct hz_dev *hz, struct list_head *list, int err)

@@ -96,6 +96,7 @@ class FakeHzd:
         self.cond = threading.Condition()
         self.seen = []
         self.link = None
+        self.links = []
         self.cookie = 0
         if os.path.exists(path):
             os.unlink(path)
@@ -112,6 +113,8 @@ class FakeHzd:
                 link, _ = self.listener.accept()
             except OSError:
                 return
+            with self.cond:
+                self.links.append(link)
             threading.Thread(target=self._serve, args=(link,), daemon=True).start()
 
     def _event(self, event):
@@ -139,6 +142,7 @@ class FakeHzd:
         except (OSError, ValueError, struct.error) as error:
             self._event({"event": "bad", "why": str(error)})
         with self.cond:
+            self.links.remove(link)
             if self.link is link:
                 self.link = None
         link.close()
@@ -220,11 +224,11 @@ class FakeHzd:
         return self._send(PING)
 
     def hang_up(self):
-        """End the link; the device may connect again."""
+        """End every link, also those that never got a WELCOME; the device may connect again."""
         with self.cond:
-            link, self.link = self.link, None
-        if link:
-            link.shutdown(socket.SHUT_RDWR)
+            self.link = None
+            for link in self.links:
+                link.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.listener.close()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The groups of the driver's tests, each with a guest of its own."""
-from rig import case, kernel_is_silent
+import os
+
+from rig import case, expect, kernel_is_silent, reconnect, until
 
 PLAIN = ("info", "first-read", "fault", "many-a-read", "declare", "bad", "owner", "close", "killed", "persist",
          "full-table", "claim", "cursors", "lag", "compat", "churn")
@@ -15,4 +17,148 @@ def plain(rig, score):
     guest.stop()
 
 
-ALL = {"plain": plain}
+# -- the host acts ---------------------------------------------------------
+
+def on_ready(*steps):
+    """A host part of a case: for each (word, action), act once the guest has said READY word."""
+    def act(job):
+        for word, action in steps:
+            job.wait_text(f"READY {word}\n")
+            action()
+    return act
+
+
+def notice(hzd, name, **fields):
+    ident = name.encode().ljust(16, b"\0")[:16]
+    fields = {"kind": 4, "deadline_ns": 90_000_000_000, **fields}
+    return lambda: hzd.notice(ident, **fields)
+
+
+def host_notice(guest, hzd):
+    mark = hzd.mark()
+    case(guest, "notice", on_ready(("notice", notice(hzd, "notice-1"))))
+    ident = b"notice-1".ljust(16, b"\0").hex()
+    hzd.wait("record", since=mark, type="notice", id=ident, reply=1)
+    got = hzd.wait("record", since=mark, type="notice", id=ident, reply=2)
+    expect(got["replied"], 1 << 1 | 1 << 2, "replies the host sees")
+
+
+def host_verdict(guest, hzd):
+    mark = hzd.mark()
+
+    def judge():
+        told = hzd.wait("record", since=mark, type="declaration", subject="nic/7")
+        hzd.verdicts("nic/7", told["seq"], [(1, 2, 1, 4711)])
+    case(guest, "verdict", on_ready(("verdict", judge)))
+
+
+def host_burst(guest, hzd):
+    def burst():
+        for revision in range(1, 9):
+            for n in range(30):
+                hzd.notice(bytes([0xb0, n]).ljust(16, b"\0"), kind=6, revision=revision)
+    case(guest, "burst", on_ready(("burst", burst)))
+    for n in range(30):
+        hzd.drop(bytes([0xb0, n]).ljust(16, b"\0"))
+
+
+def host_provider(guest, hzd):
+    accepting = hzd.welcome
+
+    def hang_up():
+        hzd.welcome = False
+        hzd.hang_up()
+
+    def come_back():
+        hzd.welcome = accepting
+        hzd.hang_up()
+    case(guest, "provider", on_ready(("hang up", hang_up), ("come back", come_back)))
+
+
+def host_pause(guest, hzd):
+    def pause():
+        guest.qmp.cmd("stop")
+        guest.qmp.cmd("cont")
+    case(guest, "pause", on_ready(("notice", notice(hzd, "pause-pause-paus", kind=1)), ("pause", pause)))
+
+
+def host_migrate(rig, guest, hzd):
+    state = os.path.join(rig.folder, "state")
+    job = guest.start("(/tmp/hz-selftest migrate > /tmp/out 2>&1; echo $? > /tmp/status) & "
+                      "while ! grep -q READY /tmp/out; do sleep 0.1; done; echo GO")
+    job.wait_text("GO")
+    guest.qmp.cmd("migrate", {"uri": f"exec:cat > {state}"})
+    until("the migration", lambda: guest.qmp.cmd("query-migrate").get("status") == "completed", 60)
+    guest.stop()
+    there = rig.guest("there", hzd, incoming=f"exec:cat {state}", uuid=guest.uuid)
+    there.ready()
+    there.run("while [ ! -s /tmp/status ]; do sleep 0.1; done", timeout=120)
+    expect(there.run("cat /tmp/status /tmp/out").split(), ["0", "READY", "migrate", "DONE"], "the case")
+    kernel_is_silent(there)
+    there.stop()
+
+
+def host(rig, score):
+    """What the host's end of the link does, and what becomes of the VM."""
+    hzd = rig.daemon()
+    guest = rig.ready(rig.guest("host", hzd))
+    score.test("host: a notice wakes a reader and is answered", host_notice, guest, hzd)
+    score.test("host: a dropped notice is gone", case, guest, "drop", on_ready(
+        ("notice", notice(hzd, "drop-me")), ("drop", lambda: hzd.drop(b"drop-me".ljust(16, b"\0")))))
+    score.test("host: a verdict beside its field", host_verdict, guest, hzd)
+    score.test("host: a burst of updates", host_burst, guest, hzd)
+    score.test("host: the provider goes and comes", host_provider, guest, hzd)
+    score.test("host: stop and cont", host_pause, guest, hzd)
+    score.test("host: the kernel has nothing to complain of", kernel_is_silent, guest)
+    score.test("host: migration", host_migrate, rig, guest, hzd)
+
+
+# -- driver and device come and go -----------------------------------------
+
+def life_suspend(rig):
+    hzd = rig.daemon("suspend")
+    guest = rig.ready(rig.guest("suspend", hzd, extra=["-kernel", rig.bzimage()]))
+
+    def suspend():
+        guest.qmp.wait_event("SUSPEND")
+        guest.qmp.cmd("system_wakeup")
+    mark = hzd.mark()
+    case(guest, "suspend", on_ready(("notice", notice(hzd, "suspend-suspend-")), ("suspend", suspend)))
+    hzd.wait("record", since=mark, type="notice", reply=1)
+    kernel_is_silent(guest)
+    guest.stop()
+
+
+def life_hotplug(guest, hzd):
+    def plug():
+        guest.qmp.cmd("device_add", {"driver": "virtio-hz-pci", "id": "hz", "bus": "rp0", "chardev": "hz0"})
+
+    def unplug():
+        guest.qmp.cmd("device_del", {"id": "hz"})
+        guest.qmp.wait_event("DEVICE_DELETED", match=lambda data: data.get("device") == "hz")
+    case(guest, "hotplug", on_ready(("plug", plug), ("unplug", unplug), ("plug again", plug),
+                                    ("unplug again", unplug)))
+    hzd.wait("bye")
+
+
+def life(rig, score):
+    """The driver loses its device, or the other way round."""
+    hzd = rig.daemon("life")
+    guest = rig.ready(rig.guest("life", hzd))
+    score.test("life: unbound under sleepers", case, guest, "unbind")
+    score.test("life: unbound again and again", case, guest, "unbind-storm")
+    score.test("life: unloaded and loaded", case, guest, "reload")
+    score.test("life: the kernel has nothing to complain of", kernel_is_silent, guest)
+    guest.stop()
+
+    score.test("life: suspended to memory and resumed", life_suspend, rig)
+
+    hzd = rig.daemon("plug")
+    guest = rig.ready(rig.guest("plug", device=None, extra=[
+        "-device", "pcie-root-port,id=rp0,chassis=1", "-chardev", f"socket,id=hz0,path={hzd.path},{reconnect(rig.qemu)}"]))
+    score.test("life: plugged in and pulled out", life_hotplug, guest, hzd)
+    score.test("life: the kernel has nothing to complain of after hot-plug", kernel_is_silent, guest)
+    guest.stop()
+
+
+ALL = {"plain": plain, "host": host, "life": life}

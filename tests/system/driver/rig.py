@@ -13,9 +13,9 @@ sys.path[:0] = [os.path.join(TOP, "tests", "system"), os.path.join(TOP, "tests",
 
 # pylint: disable=wrong-import-position
 from fakehzd import FakeHzd  # noqa: E402
-from lab.guest import Guest, Image  # noqa: E402
+from lab.guest import Guest, Image, reconnect  # noqa: E402,F401  pylint: disable=unused-import
 from lab.guestexec import GuestError  # noqa: E402
-from lab.process import LabError, sh  # noqa: E402
+from lab.process import LabError, sh, until  # pylint: disable=unused-import # noqa: E402
 
 # What a kernel says when something of it is wrong.
 COMPLAINTS = ("BUG:", "WARNING:", "Oops", "general protection", "Call Trace", "hung_task", "blocked for more than",
@@ -49,6 +49,15 @@ class Score:
             self.passed += 1
             print(f"ok   {name}", flush=True)
         return True
+
+    def group(self, name, function, rig):
+        """A group whose guest doesn't even come up is one failed test."""
+        try:
+            function(rig, self)
+        except Exception as error:  # pylint: disable=broad-except
+            self.failed += 1
+            print(f"FAIL {name}: {error}", flush=True)
+            traceback.print_exc(file=sys.stdout)
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
@@ -108,6 +117,22 @@ class Rig:
         shutil.copytree(folder, work)
         sh("make", "-C", headers, f"M={work}", f"HZ_TOP={TOP}", "modules")
         return [os.path.join(work, f) for f in os.listdir(work) if f.endswith(".ko")][0]
+
+    def bzimage(self):
+        """The guests' kernel as distributed. Resuming from memory needs it: a guest booted by PVH, as
+        the image's vmlinux is, has lost the page tables its wake-up code wants."""
+        with open(os.path.join(self.image_path, "version"), encoding="ascii") as file:
+            version = file.read().strip()
+        installed = f"/boot/vmlinuz-{version}"
+        if os.path.exists(installed):
+            return installed
+        try:
+            sh("apt-get", "-q", "-o", "DPkg::Lock::Timeout=600", "download", f"linux-image-{version}", cwd=self.folder)
+        except (LabError, OSError) as error:
+            raise Skip(f"no {installed}, and its package can't be downloaded: {error}") from error
+        package = [f for f in os.listdir(self.folder) if f.startswith("linux-image-")][0]
+        sh("dpkg-deb", "-x", package, "linux", cwd=self.folder)
+        return os.path.join(self.folder, "linux", "boot", f"vmlinuz-{version}")
 
     def close(self, keep):
         for guest in self.guests:

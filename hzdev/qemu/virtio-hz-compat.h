@@ -38,7 +38,7 @@ typedef void HZClassData;
 /* Property arrays became const when they lost their end marker. */
 #ifdef DEFINE_PROP_END_OF_LIST
 typedef Property HZProperty;
-#define HZ_PROPERTIES_END DEFINE_PROP_END_OF_LIST(),
+#define HZ_PROPERTIES_END DEFINE_PROP_END_OF_LIST()
 #else
 typedef const Property HZProperty;
 #define HZ_PROPERTIES_END

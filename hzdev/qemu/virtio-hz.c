@@ -173,7 +173,8 @@ static bool virtio_hz_ring_one(VirtIOHZ *s, VirtQueueElement *elem)
     g_free(elem);
     s->bells++;
     trace_virtio_hz_bell(le16_to_cpu(rec->hdr.type),
-                         le16_to_cpu(rec->hdr.flags), le64_to_cpu(rec->version));
+                         le16_to_cpu(rec->hdr.flags),
+                         le64_to_cpu(rec->version));
     return true;
 }
 

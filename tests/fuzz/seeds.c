@@ -281,6 +281,101 @@ static void json_seeds(void)
     }
 }
 
+static void text_seeds(const char *target, const char *prefix, const char *const *texts)
+{
+    char buf[8192];
+
+    for (unsigned i = 0; texts[i]; i++) {
+        size_t len = strlen(texts[i]);
+
+        buf[0] = prefix[0];
+        memcpy(buf + 1, texts[i], len);
+        /* Without a prefix the text alone. */
+        write_seed(target, i, prefix[0] ? buf : buf + 1, len + (prefix[0] != 0));
+    }
+}
+
+static const char *const control_texts[] = {
+    "{\"execute\":\"qmp_capabilities\",\"id\":1}",
+    "{\"execute\":\"query-version\"}\n{\"execute\":\"query-commands\"}",
+    "{\"execute\":\"query-host\"}\n{\"execute\":\"query-config\"}",
+    "{\"execute\":\"query-vms\"}\n{\"execute\":\"query-vm\",\"arguments\":{\"vm\":\"A\"}}",
+    "{\"execute\":\"query-audit\",\"arguments\":{\"vm\":\"A\",\"event\":\"start\","
+        "\"since\":\"2026-12-01T00:00:00Z\",\"limit\":5}}",
+    "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"A\",\"at\":\"now\"}}",
+    "{\"execute\":\"query-metrics\"}\n{\"execute\":\"query-actuators\"}",
+    "{\"execute\":\"notify\",\"arguments\":{\"vms\":[\"A\",\"B\"],\"kind\":\"pause\","
+        "\"key\":\"k1\",\"ack\":\"gate\",\"deadline\":\"30s\",\"duration\":\"250ms\","
+        "\"cause\":\"maintenance\"}}\n"
+        "{\"execute\":\"query-notices\",\"arguments\":{\"vm\":\"A\",\"open\":true}}\n"
+        "{\"execute\":\"notice-cancel\",\"arguments\":{\"key\":\"k1\"}}",
+    "{\"execute\":\"notify\",\"arguments\":{\"all\":true,\"kind\":\"reclaim\","
+        "\"key\":\"k2\",\"payload\":{\"reclaim-action\":\"stop\","
+        "\"reclaim-survives\":\"disk,net\"},\"extend-max\":\"5m\",\"confidence\":900}}\n"
+        "{\"execute\":\"notice-start\",\"arguments\":{\"key\":\"k2\",\"vm\":\"A\"}}\n"
+        "{\"execute\":\"notice-complete\",\"arguments\":{\"key\":\"k2\"}}",
+    "{\"execute\":\"drain\",\"arguments\":{\"tenant\":\"t1\",\"deadline\":\"15m\","
+        "\"key\":\"d\",\"test\":true}}",
+    "{\"execute\":\"freeze\"}\n{\"execute\":\"thaw\"}\n{\"execute\":\"reload\"}",
+    "{\"execute\":\"set-mode\",\"arguments\":{\"mode\":\"observe\",\"vm\":\"A\"}}\n"
+        "{\"execute\":\"set-mode\",\"arguments\":{\"mode\":\"off\",\"actuator\":\"vnic\"}}",
+    "{\"execute\":\"release\",\"arguments\":{\"vm\":\"A\"}}\n{\"execute\":\"release\"}",
+    "{\"execute\":\"notify\",\"arguments\":{\"vms\":[\"A\"],\"kind\":\"pauze\"}}",
+    NULL
+};
+
+static const char *const actuator_texts[] = {
+    "{\"return\":{\"leaf\":\"fq_codel\",\"features\":[\"tap\"]},\"id\":1}\n"
+        "{\"return\":{\"lines\":[{\"key\":\"A/nic/0\",\"ifname\":\"tapA0\",\"exists\":true,"
+        "\"datapath\":\"tap\",\"shapeable\":true,\"ours\":false}]},\"id\":2}\n",
+    "{\"return\":{\"results\":[{\"key\":\"A/nic/0\",\"state\":\"applied\",\"detail\":\"\"},"
+        "{\"key\":\"B/nic/0\",\"state\":\"unsupported\",\"detail\":\"x\"}]},\"id\":1}\n",
+    "{\"event\":\"CHANGED\",\"data\":{\"key\":\"A/nic/0\",\"what\":\"qdisc\","
+        "\"action\":\"re-asserted\"},\"timestamp\":{\"seconds\":1,\"microseconds\":0}}\n",
+    "{\"error\":{\"class\":\"GenericError\",\"desc\":\"no\"},\"id\":1}\n",
+    "{\"HZ\":{\"actuator\":\"gpu\",\"protocol\":9,\"protocol-min\":2}}\n",
+    NULL
+};
+
+static const char *const vnic_texts[] = {
+    "{\"execute\":\"configure\",\"arguments\":{\"protocol\":1,\"mode\":\"observe\","
+        "\"stale-after-ms\":600000}}\n"
+        "{\"execute\":\"observe\",\"arguments\":{\"keys\":[{\"key\":\"A/nic/0\","
+        "\"ifname\":\"lo\"}]}}\n"
+        "{\"execute\":\"apply\",\"arguments\":{\"epoch\":1,\"plan\":[{\"key\":\"A/nic/0\","
+        "\"ifname\":\"lo\",\"shape\":true,\"rate\":1000000,\"burst\":65536,"
+        "\"static-rate\":0}]}}\n"
+        "{\"execute\":\"forget\",\"arguments\":{\"keys\":[\"A/nic/0\"]}}\n"
+        "{\"execute\":\"forget\",\"arguments\":{\"all\":true}}",
+    "{\"execute\":\"configure\",\"arguments\":{\"protocol\":1,\"mode\":\"enforce\"}}\n"
+        "{\"execute\":\"apply\",\"arguments\":{\"epoch\":2,\"plan\":[]}}",
+    NULL
+};
+
+/* A device's stream: the whole of a board after its HELLO, SYNC, a change of run state. */
+static void link_seeds(void)
+{
+    struct prng p = { 5 };
+
+    for (unsigned i = 0; i < 8; i++) {
+        struct hz_board *b = some_board(&p);
+        struct hz_cursor c = { 0 };
+        uint8_t buf[VIRTIO_HZ_MAX_FRAME * 4];
+        size_t len = 1;
+        int n;
+
+        buf[0] = (uint8_t)(1 | i << 1);
+        while ((n = hz_board_next(b, &c, buf + len, sizeof(buf) - len - 100, 0)) > 0) {
+            len += (size_t)n;
+        }
+        len += (size_t)hz_sync_frame(buf + len, 24, &(struct hz_sync){ hz_board_version(b) });
+        len += (size_t)hz_runstate_frame(buf + len, 24, &(struct hz_runstate){ i & 1 });
+        len += (size_t)hz_bare_frame(buf + len, 16, i & 2 ? HZ_L_PONG : HZ_L_BYE, 0);
+        write_seed("link", i, buf, len);
+        hz_board_free(b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -297,5 +392,9 @@ int main(int argc, char **argv)
     vocabulary_seeds();
     decide_seeds();
     json_seeds();
+    link_seeds();
+    text_seeds("control", "\7", control_texts);
+    text_seeds("actuator", "\1", actuator_texts);
+    text_seeds("vnic", "", vnic_texts);
     return 0;
 }

@@ -155,7 +155,8 @@ void runs_readable(struct agent *a, int run)
             state_run(a->state, s->pid, true);
             work_run_joined(a, run);
             answer(a, run, AGENT_WELCOME, 0);
-        } else if (n == 1 && m.type == AGENT_PROVE && s->hello) {
+        } else if (n == 1 && m.type == AGENT_PROVE && s->hello &&
+                   (m.code == HZ_REPLY_PREPARED || m.code == HZ_REPLY_FAILED)) {
             work_prove(a, run, &m);
         } else if (n == 1 && m.type == AGENT_REPLY) {
             reply(a, run, &m);

@@ -30,8 +30,9 @@ static const char help[] =
     "\n"
     "Answers notices for this guest, until it is told to stop.\n"
     "\n"
-    "  --hooks DIR          programs to run: DIR/KIND/*, by name, all must exit with 0 (/etc/hz/hooks.d);\n"
+    "  --hooks DIR          programs to run: DIR/KIND/*, by name, all must exit with 0;\n"
     "                       DIR/KIND.advised/* for advice, DIR/KIND.end/* when a notice is over\n"
+    "                       (/etc/hz/hooks.d)\n"
     "  --declare [SUBJECT:]NAME=VALUE[,…]   as hz declare; --FIELD VALUE works too\n"
     "  -f, --file FILE      declare what FILE says\n"
     "  --extend-max TIME    ask for up to this much more time while hooks run, and declare so;\n"
@@ -147,7 +148,7 @@ static void take_status(struct agent *a, const struct hz_ev_status *s)
         work_all_stale(a);
         a->sweep_at = hz_now() + SWEEP;
     }
-    if (s->changed & HZ_CHANGED_REDECLARE) {
+    if (s->changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION)) {
         drafts_declare(&a->drafts, a->hz, HZ_REPLACE_ANY, 0);
     }
     if (s->changed & HZ_CHANGED_DISRUPTION) {

@@ -110,7 +110,7 @@ void runs_close(struct agent *a);
 /* agent-state.c: what a restart must not forget */
 struct agent_state *state_load(const char *path);
 void state_free(struct agent_state *s);
-/* The result a notice got from an agent before us; HZ_REPLY_NONE with true: it ran, and has none. */
+/* The result a notice got from an agent before us; true with HZ_REPLY_NONE: it has none. */
 bool state_find(const struct agent_state *s, const struct hz_ev_notice *n,
                 uint16_t *result, uint64_t *code);
 void state_done(struct agent_state *s, const struct hz_ev_notice *n,

@@ -21,7 +21,7 @@ struct declare {
 
 static void usage(void)
 {
-    fputs("usage: hz declare [OPTIONS] [SUBJECT] --FIELD VALUE … [SUBJECT --FIELD VALUE …] [-f FILE]\n"
+    fputs("usage: hz declare [OPTIONS] [SUBJECT] --FIELD VALUE … [SUBJECT --FIELD VALUE …]\n"
           "\n"
           "Each subject's declaration is replaced whole. It stays until withdrawn.\n"
           "\n"
@@ -37,8 +37,8 @@ static void usage(void)
           "\n"
           "A field's subject need not be named where the list below has it right.\n", stdout);
     drafts_help();
-    fputs("\nExit status: 0 done; 1 it failed; 2 the command line or file is wrong; with --wait: 3 a field\n"
-          "was rejected or is unsupported, 4 no answer in time; 5 no hz device.\n", stdout);
+    fputs("\nExit status: 0 done; 1 it failed; 2 the command line or file is wrong; with --wait: 3\n"
+          "a field was rejected or is unsupported, 4 no answer in time; 5 no hz device.\n", stdout);
 }
 
 static bool parse_time(const char *name, const char *text, int64_t *ns)
@@ -196,7 +196,8 @@ static int update(struct declare *d, struct hz *hz)
     int i, r = model_read(&d->model, hz);
 
     for (i = 0; r == 0 && i < s->n; i++) {
-        const struct hz_ev_declaration *old = model_declaration(&d->model, hz_draft_subject(s->d[i]));
+        const struct hz_ev_declaration *old =
+            model_declaration(&d->model, hz_draft_subject(s->d[i]));
         uint64_t replaces = old ? old->seq : HZ_REPLACE_NONE;
 
         if (old) {
@@ -318,7 +319,7 @@ static int hold(struct declare *d, struct hz *hz)
             r = hz_wait(hz, -1);
         } else if (r == 1) {
             bool again = ev->type == HZ_EVENT_STATUS &&
-                         ev->status.changed & HZ_CHANGED_REDECLARE;
+                         ev->status.changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION);
 
             hz_event_free(ev);
             if (again) {

@@ -212,8 +212,8 @@ int cmd_doctor(int argc, char **argv)
     while (option(argc, argv, &i, name, sizeof(name), &value)) {
         if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
             puts("usage: hz doctor [--json]\n\n"
-                 "Looks at device, driver, permissions, provider and agent. Exit status 1: something "
-                 "doesn't work.");
+                 "Looks at device, driver, permissions, provider and agent. Exit status 1: "
+                 "something doesn't work.");
             return EXIT_OK;
         }
         if (strcmp(name, "--json") || value) {

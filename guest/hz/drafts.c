@@ -112,8 +112,9 @@ static char *trim(char *s)
 
 static bool load_line(struct drafts *s, char *line, char *subject, size_t cap)
 {
-    char *text = trim(line), *eq;
+    char *text = trim(line), *eq, *name;
     size_t n = strlen(text);
+    struct hz_draft *d;
 
     if (!*text || *text == '#') {
         return true;
@@ -133,7 +134,13 @@ static bool load_line(struct drafts *s, char *line, char *subject, size_t cap)
         return false;
     }
     *eq = '\0';
-    return drafts_set(s, *subject ? subject : NULL, trim(text), trim(eq + 1));
+    name = trim(text);
+    d = drafts_get(s, *subject ? subject : home(name));
+    if (d && hz_draft_unset(d, name) == 0) {
+        say("field '%s' of '%s': stands twice", name, hz_draft_subject(d));
+        return false;
+    }
+    return d && drafts_set(s, hz_draft_subject(d), name, trim(eq + 1));
 }
 
 bool drafts_load(struct drafts *s, const char *path)

@@ -21,7 +21,7 @@ bool drafts_set(struct drafts *s, const char *subject, const char *name, const c
 struct hz_draft *drafts_get(struct drafts *s, const char *subject);
 /* "[SUBJECT:]name=value[,name=value…]" */
 bool drafts_parse(struct drafts *s, const char *text);
-/* `name = value` lines, [subject] sections, # comments; "-" is standard input. What is set stays. */
+/* `name = value` lines, [subject] sections, # comments; "-" is standard input. */
 bool drafts_load(struct drafts *s, const char *path);
 /* Is @name the option of a field ("--net-min")? */
 bool drafts_is_option(const char *name);

@@ -29,6 +29,7 @@ int signals_take(const int *sigs, unsigned n)
     for (i = 0; i < n; i++) {
         sigaddset(&set, sigs[i]);
     }
+    signal(SIGCHLD, SIG_DFL);   /* ignored by whoever started us, no child could be waited for */
     if (sigprocmask(SIG_BLOCK, &set, &original) < 0) {
         return -errno;
     }

@@ -23,7 +23,7 @@ int model_read(struct model *m, struct hz *hz);
 
 const struct hz_ev_declaration *model_declaration(const struct model *m, const char *subject);
 
-/* The notice whose id starts with the hexadecimal @id (dashes don't count): NULL after complaining. */
+/* The notice whose id starts with the hexadecimal @id, dashes aside: NULL after complaining. */
 const struct hz_ev_notice *model_notice(const struct model *m, const char *id);
 
 #endif /* HZ_MODEL_H */

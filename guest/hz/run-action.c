@@ -134,10 +134,10 @@ static int64_t due(const struct action *a)
     if (!a->on || a->acted || a->result || n->state == HZ_ADVISED) {
         return INT64_MAX;       /* advice is seen, and nothing more */
     }
-    if (a->on->lead_ns < 0 || n->deadline <= 0 || n->state == HZ_STARTED) {
+    if (a->on->lead_ns < 0 || !a->deadline || n->state == HZ_STARTED) {
         return 0;
     }
-    return n->deadline - a->on->lead_ns;
+    return a->deadline - a->on->lead_ns;
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -249,6 +249,9 @@ void run_notice(struct runner *r, struct hz_event *ev)
     }
     a->ev = ev;
     a->stale = false;
+    if (ev->notice.deadline != HZ_TIME_UNKNOWN) {
+        a->deadline = ev->notice.deadline;
+    }
     if (ev->notice.state >= HZ_COMPLETED) {
         over(r, a);
         if (!a->hook) {

@@ -103,7 +103,8 @@ static bool parse_action(struct on *on, char *action)
     }
     on->sig = signal_by_name(action);
     if (!on->sig) {
-        say("action '%s': must be a signal such as TERM, USR1 or STOP, exec:COMMAND, or ok", action);
+        say("action '%s': must be a signal such as TERM, USR1 or STOP, exec:COMMAND, or ok",
+            action);
         return false;
     }
     if (on->sig == SIGCONT) {

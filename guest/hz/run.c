@@ -34,8 +34,9 @@ static const char help[] =
     "\n"
     "Runs COMMAND. What is declared here lives exactly as long as it does.\n"
     "\n"
-    "  --on KIND=ACTION[@TIME][,…]   what a notice of that kind does: a signal (TERM, USR1 …), STOP\n"
-    "                       (and CONT when it is over), exec:SHELL-COMMAND, or ok (always ready).\n"
+    "  --on KIND=ACTION[@TIME][,…]\n"
+    "                       what a notice of that kind does: a signal (TERM, USR1 …), STOP (and\n"
+    "                       CONT when it is over), exec:SHELL-COMMAND, or ok (always ready).\n"
     "                       @TIME: when so little is left to the deadline; else at once.\n"
     "  --prepared-when [KIND:]exit|file=PATH   what proves that a signal did its work (exit)\n"
     "  --declare [SUBJECT:]NAME=VALUE[,…]      as hz declare; --FIELD VALUE works too\n"
@@ -44,8 +45,8 @@ static const char help[] =
     "  --group              COMMAND gets a process group of its own; signals go to all of it\n"
     "  --if-available       where this VM has no hz device, just run COMMAND\n"
     "\n"
-    "Exit status: COMMAND's own, 128 + n when signal n ended it; 125 hz run itself failed, 126 COMMAND\n"
-    "couldn't be run, 127 it wasn't found.";
+    "Exit status: COMMAND's own, 128 + n when signal n ended it; 125 hz run itself failed,\n"
+    "126 COMMAND couldn't be run, 127 it wasn't found.";
 
 /* -- the command line ---------------------------------------------------- */
 
@@ -197,7 +198,7 @@ static void take_status(struct runner *r, const struct hz_event *ev)
     if (ev->status.changed & HZ_CHANGED_BOARD) {
         run_all_stale(r);
     }
-    if (ev->status.changed & HZ_CHANGED_REDECLARE) {
+    if (ev->status.changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION)) {
         drafts_declare(&r->drafts, r->hz, HZ_REPLACE_ANY, 0);
     }
 }

@@ -21,6 +21,7 @@
 /* A notice that concerns the program. */
 struct action {
     struct hz_event *ev;        /* as last told */
+    int64_t deadline;           /* the last one known: a migration makes it unknown for a moment */
     const struct on *on;        /* NULL: only seen */
     bool stale;                 /* not told again yet since the board began anew */
     bool acted;

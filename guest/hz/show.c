@@ -91,7 +91,7 @@ int cmd_show(int argc, char **argv)
     struct hz *hz;
     int r, status = parse(argc, argv, &json,
                           "usage: hz show [--json]\n\n"
-                          "Declarations with the provider's verdict beside each field, and notices.");
+                          "Declarations with the provider's verdicts, and notices.");
 
     if (status >= 0) {
         return status;
@@ -206,7 +206,7 @@ int cmd_watch(int argc, char **argv)
     struct hz *hz;
     int r = 0, status = parse(argc, argv, &json,
                               "usage: hz watch [--json]\n\n"
-                              "The board, then every change as it comes; with --json an object a line.");
+                              "The board, then each change as it comes; --json: an object a line.");
 
     if (status >= 0) {
         return status;

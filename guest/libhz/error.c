@@ -6,11 +6,9 @@
 
 #include "internal.h"
 
-#define VERSION "0.1.0"
-
 const char *hz_version(void)
 {
-    return VERSION;
+    return HZ_VERSION;
 }
 
 const char *hz_strerror(int error)

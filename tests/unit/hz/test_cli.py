@@ -42,6 +42,7 @@ class Declare(Lab):
     def test_file_errors_name_the_line(self):
         for text, words in (("net-min = 1Mbit\nnet-mim = 2\n", ["line 2", "net-mim", "net-min"]),
                             ("net-min\n", ["line 1", "name = value"]),
+                            ("net-min=1\n\nnet-min=2\n", ["line 3", "net-min", "twice"]),
                             ("[nic/0\n", ["line 1", "[subject]"]),
                             ("[Disk]\n", ["line 1", "Disk"]),
                             ("net-min = soon\n", ["line 1", "'soon'", "rate"])):

@@ -92,6 +92,24 @@ class Run(Lab):
         self.assertEqual(self.notice("4")["reply"], "prepared")
         self.assertEqual(self.read("saved"), "saving\n")
 
+    def test_deadline_unknown_after_a_migration(self):
+        p = self.run_program("--on", "reclaim=TERM@90s", "--net-min", "5Mbit")
+        self.provider("notice 4 reclaim scheduled 1 gate 3600000")
+        self.until_replied("4", "seen")
+        self.provider("migrate")                # the hour is not known any more, and still an hour
+        self.assertEqual(self.notice("4")["deadline-ms"], "unknown")
+        self.provider("notice 4 reclaim scheduled 2 gate 3500000")
+        self.until_replied("4", "seen")
+        self.assertTrue(alive(self.pid))
+        self.provider("restore")                # the notice is cancelled, declarations are made anew
+        self.until("declared", lambda: "nic/0" in self.declared())
+        p.terminate()
+        self.end(p, 0)
+
+    def test_child_signals_ignored_by_the_parent(self):
+        self.start("run", "--net-min", "5Mbit", "true",
+                   preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)).wait(PATIENCE)
+
     def test_started_without_warning(self):
         p = self.run_program("--on", "reclaim=TERM@90s")
         self.provider("notice 4 reclaim started 1 gate unknown")

@@ -10,7 +10,39 @@
 #include "qgraph.h"
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_ring.h"
+#include "standard-headers/linux/virtio_mmio.h"
 #include "virtio-hz.h"
+#include "virtio-mmio.h"
+
+/* -- modern MMIO -------------------------------------------------------- */
+
+static void mmio_writeq(QVirtioMMIODevice *dev, uint64_t at, uint64_t value)
+{
+    qtest_writel(dev->qts, dev->addr + at, value);
+    qtest_writel(dev->qts, dev->addr + at + 4, value >> 32);
+}
+
+static QVirtQueue *mmio_virtqueue_setup(QVirtioDevice *d,
+                                        QGuestAllocator *alloc, uint16_t index)
+{
+    QVirtioMMIODevice *dev = container_of(d, QVirtioMMIODevice, vdev);
+    QVirtQueue *vq = qvirtio_mmio.virtqueue_setup(d, alloc, index);
+
+    mmio_writeq(dev, VIRTIO_MMIO_QUEUE_DESC_LOW, vq->desc);
+    mmio_writeq(dev, VIRTIO_MMIO_QUEUE_AVAIL_LOW, vq->avail);
+    mmio_writeq(dev, VIRTIO_MMIO_QUEUE_USED_LOW, vq->used);
+    qtest_writel(dev->qts, dev->addr + VIRTIO_MMIO_QUEUE_READY, 1);
+    return vq;
+}
+
+void qhz_mmio_modern(QVirtioDevice *dev)
+{
+    static QVirtioBus modern;
+
+    modern = qvirtio_mmio;
+    modern.virtqueue_setup = mmio_virtqueue_setup;
+    dev->bus = &modern;
+}
 
 /* -- driver ------------------------------------------------------------- */
 
@@ -282,6 +314,7 @@ static void *virtio_hz_device_create(void *virtio_dev, QGuestAllocator *alloc,
     QVirtioHZDevice *dev = g_new0(QVirtioHZDevice, 1);
 
     dev->hz.vdev = virtio_dev;
+    qhz_mmio_modern(virtio_dev);
     dev->obj.get_driver = virtio_hz_device_get;
     return &dev->obj;
 }

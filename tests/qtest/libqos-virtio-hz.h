@@ -43,6 +43,9 @@ typedef struct QHZ {
 
 #define QHZ_WAIT_US (30 * 1000 * 1000)
 
+/* libqos sets up queues of legacy MMIO only: let @dev, on MMIO, be modern. */
+void qhz_mmio_modern(QVirtioDevice *dev);
+
 /* Reset and start @dev with every feature offered but @without. */
 void qhz_start(QHZ *h, QTestState *qts, QVirtioDevice *dev,
                QGuestAllocator *alloc, uint64_t without);

@@ -1331,7 +1331,7 @@ static void test_mmio(void)
     qts = qtest_init("-M microvm -nodefaults -device virtio-hz-device,id=hz "
                      "-global virtio-mmio.force-legacy=false");
     alloc_init(&alloc, 0, 0x100000, 0x1000000, 4096);
-    for (i = 0; i < 8; i++) {
+    for (i = 0; i < 24; i++) {
         uint64_t base = 0xfeb00000 + 512 * i;
 
         if (qtest_readl(qts, base + QVIRTIO_MMIO_DEVICE_ID) == VIRTIO_ID_HZ) {
@@ -1339,7 +1339,8 @@ static void test_mmio(void)
             break;
         }
     }
-    g_assert_cmpint(i, <, 8);
+    g_assert_cmpint(i, <, 24);
+    qhz_mmio_modern(&mmio.vdev);
     qhz_start(&h, qts, &mmio.vdev, &alloc, 0);
     g_assert_cmphex(qvirtio_config_readl(h.dev, 0), ==, VIRTIO_HZ_MAGIC);
     g_assert_cmpuint(qhz_withdraw(&h, "vm", 0, NULL), ==, VIRTIO_HZ_E_NOENT);

@@ -4,6 +4,7 @@
  */
 #include "app.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,26 +199,35 @@ static int run_command(HzctlApp *app, int argc, char **argv)
     return app->command->run(app, argv + 1);
 }
 
+/* Without a command. */
+static int run_bare(int argc, char **argv)
+{
+    const char *last = argv[argc - 1];
+    gboolean asked = !strcmp(last, "--help") || !strcmp(last, "-h");
+
+    if (!strcmp(last, "--version")) {
+        puts("hzctl " HZ_VERSION);
+        return HZCTL_OK;
+    }
+    print_help(asked ? stdout : stderr);
+    return asked ? HZCTL_OK : HZCTL_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     HzctlApp app = { 0 };
     int at = skip_globals(&app, argc, argv), rc;
 
+    setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_DFL);
     if (at < 0 || at >= argc) {
-        gboolean asked = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-
-        if (argc > 1 && !strcmp(argv[1], "--version")) {
-            puts("hzctl " HZ_VERSION);
-            return HZCTL_OK;
-        }
-        print_help(asked ? stdout : stderr);
-        return asked ? HZCTL_OK : HZCTL_USAGE;
+        rc = run_bare(argc, argv);
+    } else if ((app.command = find(argv[at]))) {
+        rc = run_command(&app, argc - at, argv + at);
+    } else {
+        rc = hzctl_fail(HZCTL_USAGE, "there is no command '%s' (hzctl --help lists them)",
+                        argv[at]);
     }
-    app.command = find(argv[at]);
-    rc = app.command ? run_command(&app, argc - at, argv + at)
-                     : hzctl_fail(HZCTL_USAGE, "there is no command '%s' (hzctl --help lists them)",
-                                  argv[at]);
     g_clear_pointer(&app.client, hz_client_close);
     g_free(app.socket);
     g_free(app.run_dir);

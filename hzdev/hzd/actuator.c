@@ -14,18 +14,27 @@
 #include "json-util.h"
 #include "plan.h"
 
-#define ANSWER_TIME (10 * HZ_SEC)
 #define FAIL_DOWNS 5                    /* gone so often … */
 #define FAIL_WINDOW (60 * HZ_SEC)       /* … within this: it has fallen back for so long */
 #define FAIL_ERRORS 5                   /* or whole applies failed in a row */
 #define EVENT_BURST 400.0
 #define EVENT_RATE 100.0
 
+uint64_t hz_actuator_answer_ns = 10 * HZ_SEC;
+
 typedef struct {
     HzActuator *a;
     HzActuatorAnswer answer;
-    gpointer opaque;
+    gpointer opaque;            /* owned */
 } Call;
+
+static void call_free(gpointer data)
+{
+    Call *call = data;
+
+    g_free(call->opaque);
+    g_free(call);
+}
 
 static void set_health(HzActuator *a, HzActuatorHealth health, const char *what,
                        const char *trouble)
@@ -55,7 +64,7 @@ static gboolean gone(const GError *error)
 
 static void set_bound(HzActuator *a)
 {
-    hz_timer_set(a->bound, a->calls->len ? hz_now() + ANSWER_TIME : UINT64_MAX);
+    hz_timer_set(a->bound, a->calls->len ? hz_now() + hz_actuator_answer_ns : UINT64_MAX);
 }
 
 static void answered(JsonNode *value, const GError *error, gpointer opaque)
@@ -72,7 +81,7 @@ static void answered(JsonNode *value, const GError *error, gpointer opaque)
     if (call->answer) {
         call->answer(a, value, error, call->opaque);
     }
-    g_free(call);
+    call_free(call);
 }
 
 void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,
@@ -95,7 +104,7 @@ static void not_answered(gpointer opaque)
     HzActuator *a = opaque;
 
     if (a->health != HZ_ACTUATOR_HUNG) {
-        set_health(a, HZ_ACTUATOR_HUNG, "hung", "it hasn't answered for 10 s");
+        set_health(a, HZ_ACTUATOR_HUNG, "hung", "it doesn't answer");
         hz_plan_actuator_down(a->host);
     }
 }
@@ -236,6 +245,7 @@ void hz_actuator_closed(HzActuator *a, const GError *why)
         fall_back(a, "it went away too often: fallen back to observe");
     }
     set_health(a, HZ_ACTUATOR_ABSENT, "down", why ? why->message : "it closed its connection");
+    hz_timer_set(a->missed, a->since + HZ_ACTUATOR_START);
     hz_plan_actuator_down(a->host);
 }
 
@@ -311,7 +321,6 @@ static void applied(HzActuator *a, JsonNode *value, const GError *error, gpointe
         }
         hz_plan_apply_failed(a->host, *epoch, error->message, a->errors);
     }
-    g_free(epoch);
 }
 
 void hz_actuators_apply(HzHost *host, uint64_t epoch, JsonArray *plan)
@@ -336,7 +345,6 @@ static void forgotten(HzActuator *a, G_GNUC_UNUSED JsonNode *value, const GError
     Forget *f = opaque;
 
     f->done(a->host, error, f->opaque);
-    g_free(f);
 }
 
 void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpointer opaque)
@@ -371,6 +379,14 @@ void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpoin
     hz_actuator_call(a, "forget", o, forgotten, f);
 }
 
+/* It hasn't come (back): what it acted on is told so. */
+static void missed(gpointer opaque)
+{
+    HzActuator *a = opaque;
+
+    hz_plan_kick(a->host);
+}
+
 HzActuator *hz_actuator_new(HzHost *host, const char *name)
 {
     HzActuator *a = g_new0(HzActuator, 1);
@@ -383,6 +399,8 @@ HzActuator *hz_actuator_new(HzHost *host, const char *name)
     a->calls = g_ptr_array_new();
     a->bound = hz_timer_new(not_answered, a);
     a->retry = hz_timer_new(try_again, a);
+    a->missed = hz_timer_new(missed, a);
+    hz_timer_set(a->missed, a->since + HZ_ACTUATOR_START);
     g_queue_init(&a->downs);
     return a;
 }
@@ -390,10 +408,11 @@ HzActuator *hz_actuator_new(HzHost *host, const char *name)
 void hz_actuator_free(HzActuator *a)
 {
     g_clear_pointer(&a->channel, hz_channel_drop);
-    g_ptr_array_set_free_func(a->calls, g_free);
+    g_ptr_array_set_free_func(a->calls, call_free);
     g_ptr_array_unref(a->calls);
     hz_timer_free(a->bound);
     hz_timer_free(a->retry);
+    hz_timer_free(a->missed);
     g_queue_clear_full(&a->downs, g_free);
     g_clear_pointer(&a->features, json_node_unref);
     g_free(a->name);

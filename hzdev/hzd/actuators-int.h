@@ -19,6 +19,7 @@ typedef struct {
     JsonNode *features;         /* its answer to configure */
     GPtrArray *calls;           /* Call, not answered yet */
     HzTimer *bound;             /* an answer is due */
+    HzTimer *missed;            /* it should be there by now */
     HzTimer *retry;             /* the end of having fallen back */
     GQueue downs;               /* when it went away, newest last (uint64_t *, owned) */
     uint64_t failing_until;
@@ -40,6 +41,8 @@ struct HzActuators {
     struct HzSpawner *spawner;
 };
 
+#define HZ_ACTUATOR_START (5 * HZ_SEC)  /* so long may it take to come (back) before that's a fact */
+
 HzActuator *hz_actuators_find(const HzHost *host, const char *name);
 HzActuator *hz_actuator_new(HzHost *host, const char *name);
 void hz_actuator_free(HzActuator *a);
@@ -49,7 +52,7 @@ void hz_actuator_up(HzActuator *a, HzChannel *channel, JsonObject *greeting);
 void hz_actuator_closed(HzActuator *a, const GError *why);
 void hz_actuator_message(HzActuator *a, JsonObject *message);
 
-/* Send a command; the answer comes to @answer unless the actuator is freed before. */
+/* Send a command; the answer comes to @answer unless the actuator is freed before. @opaque is g_free()d after. */
 typedef void (*HzActuatorAnswer)(HzActuator *a, JsonNode *value, const GError *error,
                                  gpointer opaque);
 void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,

@@ -16,7 +16,6 @@
 
 #define PEERS_MAX 8
 #define GREETING_TIME_MS 5000
-#define START_TIME (5 * HZ_SEC)         /* so long may it take to come (back) before that's a fact */
 
 typedef struct {
     HzHost *host;
@@ -205,7 +204,7 @@ gboolean hz_actuator_starting(const HzHost *host, const char *name)
     const HzActuator *a = hz_actuators_find(host, name);
 
     return a && (a->health == HZ_ACTUATOR_ABSENT || a->health == HZ_ACTUATOR_GREETED) &&
-           hz_now() < a->since + START_TIME;
+           hz_now() < a->since + HZ_ACTUATOR_START;
 }
 
 void hz_actuators_configure(HzHost *host)

@@ -15,6 +15,9 @@ typedef enum {
     HZ_ACTUATOR_ABSENT, HZ_ACTUATOR_GREETED, HZ_ACTUATOR_READY, HZ_ACTUATOR_HUNG, HZ_ACTUATOR_FAILING,
 } HzActuatorHealth;
 
+/* So long may an answer take (a variable for tests only). */
+extern uint64_t hz_actuator_answer_ns;
+
 HzActuators *hz_actuators_new(HzHost *host, GError **error);
 void hz_actuators_free(HzActuators *actuators);
 

@@ -262,10 +262,12 @@ gboolean hz_admin_reload(HzHost *host, const char *who, GError **error)
 
 #define STOP_TIME_MS 8000
 
-static gboolean leave(gpointer opaque)
+static gboolean too_long(gpointer opaque)
 {
     HzHost *host = opaque;
 
+    host->stop_bound = 0;
+    g_warning("stopping without having given everything back: it took too long");
     g_main_loop_quit(host->loop);
     return G_SOURCE_REMOVE;
 }
@@ -277,7 +279,9 @@ static gboolean when_running(gpointer opaque)
     if (hz_pause_any(host)) {
         return G_SOURCE_CONTINUE;
     }
-    return leave(host);
+    host->stop_poll = 0;
+    g_main_loop_quit(host->loop);
+    return G_SOURCE_REMOVE;
 }
 
 static void given_back(HzHost *host, const GError *error, G_GNUC_UNUSED gpointer opaque)
@@ -285,7 +289,9 @@ static void given_back(HzHost *host, const GError *error, G_GNUC_UNUSED gpointer
     if (error) {
         g_warning("not everything was given back: %s", error->message);
     }
-    g_timeout_add(20, when_running, host);
+    if (!host->stop_poll) {
+        host->stop_poll = g_timeout_add(20, when_running, host);
+    }
 }
 
 void hz_admin_stop(HzHost *host)
@@ -297,7 +303,7 @@ void hz_admin_stop(HzHost *host)
     }
     host->releasing = TRUE;
     hz_audit(host, "stop", NULL);
-    g_timeout_add(STOP_TIME_MS, leave, host);
+    host->stop_bound = g_timeout_add(STOP_TIME_MS, too_long, host);
     for (guint i = 0; i < vms->len; i++) {
         HzVm *vm = g_ptr_array_index(vms, i);
 

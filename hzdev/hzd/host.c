@@ -133,6 +133,8 @@ void hz_host_free(HzHost *host)
         return;
     }
     host->releasing = TRUE;
+    g_clear_handle_id(&host->stop_bound, g_source_remove);
+    g_clear_handle_id(&host->stop_poll, g_source_remove);
     g_clear_pointer(&host->control, hz_control_free);
     g_clear_pointer(&host->actuators, hz_actuators_free);
     g_clear_pointer(&host->plan, hz_plan_free);

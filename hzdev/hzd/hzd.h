@@ -47,7 +47,8 @@ struct HzHost {
     HzTimer *save;              /* notice-store.c: write soon */
     char *saved;                /* … what was written last */
     gboolean frozen;            /* no change of anything until thawed; survives restarts */
-    gboolean releasing;         /* a clean stop is under way */
+    gboolean releasing;         /* a clean stop is under way: */
+    guint stop_bound, stop_poll;        /* … its GSources */
     uint64_t started;           /* hz_now() at start */
 };
 

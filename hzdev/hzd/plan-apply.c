@@ -5,10 +5,8 @@
 #include "actuators.h"
 #include "audit.h"
 #include "json-util.h"
-#include "link.h"
 #include "notices.h"
 #include "plan-int.h"
-#include "verdicts.h"
 #include "vm.h"
 
 /* Is this line the actuator's business? In observe it is told all: it says what it would do. */
@@ -165,7 +163,6 @@ static void take_result(HzPlan *plan, JsonObject *o)
 void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results)
 {
     HzPlan *plan = host->plan;
-    g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
 
     if (epoch != plan->epoch) {
         return;             /* a newer plan is on its way */
@@ -175,12 +172,7 @@ void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results)
         take_result(plan, hz_json_at(results, i));
     }
     record(plan);
-    for (guint i = 0; i < vms->len; i++) {
-        HzVm *vm = g_ptr_array_index(vms, i);
-
-        hz_verdicts_update(vm);
-        hz_link_pump(vm);
-    }
+    hz_plan_tell(host);
 }
 
 void hz_plan_apply_failed(HzHost *host, uint64_t epoch, const char *why, unsigned times)
@@ -200,6 +192,8 @@ void hz_plan_apply_failed(HzHost *host, uint64_t epoch, const char *why, unsigne
         g_free(line->detail);
         line->detail = g_strdup(why);
     }
+    record(plan);
+    hz_plan_tell(host);
     hz_plan_kick_at(host, hz_now() + MIN(times, 30u) * HZ_SEC);
 }
 

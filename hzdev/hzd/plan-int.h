@@ -28,6 +28,9 @@ gboolean hz_plan_line_counts(const HzPlanLine *line);
 /* Fill what the tenant declared and the operator grants. */
 void hz_plan_line_world(HzPlanLine *line);
 
+/* plan.c: what changed for a guest is told. */
+void hz_plan_tell(HzHost *host);
+
 /* plan-apply.c: give the decision to the actuator, when it differs from what it has. */
 void hz_plan_apply(HzPlan *plan);
 

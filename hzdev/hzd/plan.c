@@ -169,7 +169,7 @@ static void decide_world(HzPlan *plan)
     }
 }
 
-static void tell_all(HzHost *host)
+void hz_plan_tell(HzHost *host)
 {
     g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
 
@@ -201,7 +201,7 @@ static void decide(gpointer opaque)
     } else {
         hz_plan_kick_at(host, hz_now() + 200 * HZ_MS);
     }
-    tell_all(host);
+    hz_plan_tell(host);
 }
 
 void hz_plan_kick_at(HzHost *host, uint64_t at)

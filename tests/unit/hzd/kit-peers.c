@@ -130,6 +130,12 @@ void monitor_free(Monitor *m)
 
 /* -- vnic --------------------------------------------------------------- */
 
+static GHashTable *lines_new(void)
+{
+    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                 (GDestroyNotify)json_object_unref);
+}
+
 static JsonObject *observe_one(Vnic *v, JsonObject *asked)
 {
     const char *key = hz_json_text(asked, "key", "");
@@ -165,8 +171,12 @@ static JsonObject *apply(Vnic *v, JsonObject *arguments)
     gboolean enforce = !g_strcmp0(v->mode, "enforce");
 
     v->applies++;
+    g_autoptr(GHashTable) old = v->lines;
+
     if (enforce) {
-        g_hash_table_remove_all(v->lines);
+        v->lines = lines_new();
+    } else {
+        g_hash_table_ref(old);
     }
     for (guint i = 0; i < json_array_get_length(plan); i++) {
         JsonObject *line = hz_json_at(plan, i);
@@ -179,6 +189,7 @@ static JsonObject *apply(Vnic *v, JsonObject *arguments)
             g_hash_table_insert(v->lines, g_strdup(key), json_object_ref(line));
         }
     }
+    v->lifted += g_hash_table_size(v->lines) < g_hash_table_size(old);
     json_object_set_array_member(o, "results", results);
     return o;
 }
@@ -203,8 +214,8 @@ static void vnic_command(HzChannel *channel, JsonObject *message, gpointer opaqu
     const char *name = hz_json_text(message, "execute", "");
     JsonObject *arguments = hz_json_object(message, "arguments"), *value = NULL;
 
-    if (v->hung) {
-        return;
+    if (v->hung || !*name) {
+        return;             /* not a command: why hzd won't have it */
     }
     if (!strcmp(name, "configure")) {
         v->configures++;
@@ -260,8 +271,7 @@ Vnic *vnic_new(const Kit *kit)
 {
     Vnic *v = g_new0(Vnic, 1);
 
-    v->lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
-                                     (GDestroyNotify)json_object_unref);
+    v->lines = lines_new();
     vnic_reconnect(v, kit);
     return v;
 }

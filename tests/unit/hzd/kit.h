@@ -121,6 +121,7 @@ typedef struct {
     gboolean unshapeable;
     gboolean refuse;            /* applies fail */
     unsigned configures, observes, applies, forgets;
+    unsigned lifted;            /* times an apply took a ceiling away */
 } Vnic;
 
 Vnic *vnic_new(const Kit *kit);

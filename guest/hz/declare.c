@@ -37,8 +37,8 @@ static void usage(void)
           "\n"
           "A field's subject need not be named where the list below has it right.\n", stdout);
     drafts_help();
-    fputs("\nExit status: 0 done; 1 it failed; 2 the command line or file is wrong; with --wait: 3\n"
-          "a field was rejected or is unsupported, 4 no answer in time; 5 no hz device.\n", stdout);
+    fputs("\nExit status: 0 done; 1 it failed; 2 command line or file wrong; with --wait: 3 a field\n"
+          "was rejected or is unsupported, 4 no answer in time; 5 no hz device.\n", stdout);
 }
 
 static bool parse_time(const char *name, const char *text, int64_t *ns)

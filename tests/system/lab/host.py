@@ -7,7 +7,7 @@ import shutil
 
 from .net import Netns, uplink
 from .process import LabError, Process, sh, until
-from .qmp import Qmp
+from .qmp import Qmp, QmpError
 
 # Who hzd is in a laboratory: nobody, with no capability at all.
 HZD_UID = pwd.getpwnam("nobody").pw_uid
@@ -36,6 +36,7 @@ class Host:
             self.netns.tap(tap)
         self.hzd = None
         self.vnic = None
+        self._control = None
 
     def program(self, *parts):
         path = os.path.join(self.build, *parts)
@@ -61,14 +62,20 @@ class Host:
 
     def _answers(self):
         try:
-            self.control(timeout=1).close()
+            self._control = self.control(timeout=0)
             return True
-        except OSError:
+        except (OSError, QmpError):
             return False
 
     def control(self, timeout=30):
         """The admin socket: it speaks QMP's own shape."""
         return Qmp(os.path.join(self.run_dir, "control.sock"), timeout)
+
+    def cmd(self, command, **arguments):
+        """One command on the admin socket; a - in an argument's name is written _."""
+        if not self._control or self._control.closed:
+            self._control = self.control()
+        return self._control.cmd(command, {name.replace("_", "-"): value for name, value in arguments.items()})
 
     def start_vnic(self):
         self.vnic = Process(f"hz-vnic on {self.name}",
@@ -91,7 +98,7 @@ class Host:
     # -- asking hzd --------------------------------------------------------
 
     def show(self, vm):
-        return self.hzctl_json("show", vm)
+        return self.cmd("query-vm", vm=vm)
 
     def linked(self, vm):
         """Is the VM's whole board known?"""

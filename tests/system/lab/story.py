@@ -28,8 +28,9 @@ class Story:
         self.tell(f"   {'ok  ' if ok else 'FAIL'} {what}: {got} (expected {want})")
         return ok
 
-    def near(self, what, got, want, unit="Mbit/s", tolerance=0.1):
-        return self.expect(what, abs(got - want) <= tolerance * want, f"{got:.1f} {unit}",
+    def near(self, what, got, want, unit="Mbit/s", tolerance=0.1, slack=0.0):
+        """@slack: an absolute difference that never counts, where @want is small."""
+        return self.expect(what, abs(got - want) <= max(tolerance * want, slack), f"{got:.1f} {unit}",
                            f"{want:.1f} {unit} ±{tolerance:.0%}")
 
     def table(self):

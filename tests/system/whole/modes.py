@@ -10,7 +10,7 @@ def as_shipped_nothing_is_touched(rig):
     guest.run("hz declare nic/0 --net-min 60Mbit --net-max 70Mbit --persist")
     until("a verdict", lambda: verdict(guest, "net-max")[0] not in (None, "pending"), 30)
     check(verdict(guest, "net-max")[1] == "mode", "the guest is told that nobody enforces", verdict(guest, "net-max"))
-    rig.host.hzctl("notify", "A", "pause", "--deadline", "1s", "--duration", "100ms", check=False)
+    rig.host.cmd("notify", vms=["A"], kind="pause", deadline="1s", duration="100ms")
     line = rig.host.show("A")["nics"][0]
     check(line.get("result") in ("would-apply", None), "the plan is only what it would do", line)
     until("time for a pause to have happened", lambda: rig.host.show("A"), 5)
@@ -23,14 +23,14 @@ def freeze_survives_a_restart(rig):
     guest.run("hz declare nic/0 --net-max 30Mbit --persist --wait")
     rig.until_plan(30)
     before = rig.host.qdiscs()
-    rig.host.hzctl("freeze")
+    rig.host.cmd("freeze")
     rig.host.hzd.kill()
     rig.host.start_hzd()
     until("A's link", lambda: rig.host.linked("A"), 60)
     guest.run("hz declare nic/0 --net-max 20Mbit --persist")
     until("the declaration at hzd", lambda: "2500000" in str(rig.host.show("A")), 30)
     check(rig.host.qdiscs() == before, "frozen: nothing changes", rig.host.qdiscs())
-    rig.host.hzctl("thaw")
+    rig.host.cmd("thaw")
     rig.until_plan(20)
     until("thawed: it changes", lambda: rig.host.qdiscs() != before, 30)
 
@@ -40,7 +40,7 @@ def release_gives_everything_back(rig):
     before = rig.host.qdiscs()
     guest.run("hz declare nic/0 --net-max 30Mbit --persist --wait")
     until("shaping", lambda: rig.host.qdiscs() != before, 30)
-    rig.host.hzctl("release", "A")
+    rig.host.cmd("release", vm="A")
     until("tc as before hz", lambda: rig.host.qdiscs() == before, 30)
 
 

@@ -69,7 +69,7 @@ def restored_with_a_new_generation(rig):
     """A notice that was open is closed by the device itself, hzd or not; declarations stay as the property says."""
     guest = rig.start()
     guest.run("hz declare nic/0 --net-max 30Mbit --persist --wait")
-    rig.host.hzctl("notify", "A", "pause", "--deadline", "30m", "--duration", "1s", "--key", "old-world")
+    rig.host.cmd("notify", vms=["A"], kind="pause", deadline="30m", duration="1s", key="old-world")
     until("the notice", lambda: any(n["state"] == "scheduled" for n in board(guest)["notices"]), 30)
     state = os.path.join(rig.folder, "state")
     guest.qmp.cmd("migrate", {"uri": f"exec:cat > {state}"})

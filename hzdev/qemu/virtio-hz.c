@@ -67,7 +67,7 @@ static void virtio_hz_malformed(VirtIOHZ *s, VirtQueue *vq,
 }
 
 /* A frame too long to be copied whole is answered by its header alone. */
-static int virtio_hz_refuse_long(VirtIOHZ *s, size_t cap)
+static int virtio_hz_refuse_long(VirtIOHZ *s)
 {
     struct virtio_hz_response *rsp = (void *)s->response;
     struct hz_hdr h;
@@ -91,7 +91,7 @@ static int virtio_hz_answer(VirtIOHZ *s, size_t out, size_t cap)
     int len;
 
     if (out > sizeof(s->request)) {
-        len = virtio_hz_refuse_long(s, cap);
+        len = virtio_hz_refuse_long(s);
     } else {
         len = hz_board_request(s->board, s->request, out, s->response, cap,
                                virtio_hz_now());
@@ -401,6 +401,8 @@ static int virtio_hz_pre_save(void *opaque)
     memcpy(s->mig_generation, hz_board_generation(s->board),
            sizeof(s->mig_generation));
     s->mig_config_generation = VIRTIO_DEVICE(s)->generation;
+    /* A VM that was paused already isn't stopped again to migrate. */
+    s->left |= runstate_check(RUN_STATE_FINISH_MIGRATE);
     return 0;
 }
 

@@ -966,6 +966,32 @@ static void test_migrate(void)
     vm_stop(&b);
 }
 
+/* Paused first and then saved: no stop tells the device that it left. */
+static void test_paused_source(void)
+{
+    g_autofree char *file = path_of("state");
+    uint8_t f[VIRTIO_HZ_MAX_FRAME];
+    int fd;
+    VM vm;
+
+    vm_start(&vm, "a", "", "");
+    fd = peer_up(&vm);
+    qmp(&vm, "stop");
+    peer_expect(fd, RUNSTATE, f);
+    vm_save(&vm, file);
+    qmp(&vm, "cont");
+    peer_expect(fd, HELLO, f);
+    peer_welcome(fd);
+    peer_expect(fd, SYNC, f);
+    /* A mere pause is a mere pause. */
+    qmp(&vm, "stop");
+    peer_expect(fd, RUNSTATE, f);
+    qmp(&vm, "cont");
+    g_assert_cmphex(peer_next(fd, f), ==, RUNSTATE);
+    close(fd);
+    vm_stop(&vm);
+}
+
 static void restore_with_generation(VM *a, const char *props, const char *file,
                                     bool keep)
 {
@@ -1367,6 +1393,7 @@ int main(int argc, char **argv)
     qtest_add_func("/virtio-hz/sigstop", test_sigstop);
     qtest_add_func("/virtio-hz/ping-flood", test_ping_flood);
     qtest_add_func("/virtio-hz/migrate", test_migrate);
+    qtest_add_func("/virtio-hz/paused-source", test_paused_source);
     qtest_add_func("/virtio-hz/generation", test_generation);
     qtest_add_func("/virtio-hz/limits", test_limits);
     qtest_add_func("/virtio-hz/hostile", test_hostile);

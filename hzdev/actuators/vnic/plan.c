@@ -40,16 +40,15 @@ void hz_vnic_free(HzVnic *vnic)
     }
 }
 
+/* htb, and the best leaf there is. Whether there are ifbs and redirects, the first NIC will show. */
 static gboolean probe(HzVnic *vnic, GError **error)
 {
     HzLeaf leaf = 0;
 
-    if (!hz_tc_probe_qdisc(vnic->rtnl, "htb") || !hz_tc_probe_qdisc(vnic->rtnl, "ingress")) {
-        g_set_error(error, HZ_VNIC_ERROR, 0, "this kernel, or this user's rights, has no %s qdisc",
-                    hz_tc_probe_qdisc(vnic->rtnl, "htb") ? "ingress" : "htb");
+    if (!hz_tc_probe_qdisc(vnic->rtnl, "htb", error)) {
         return FALSE;
     }
-    while (leaf < HZ_LEAF_PFIFO && !hz_tc_probe_qdisc(vnic->rtnl, hz_leaf_name(leaf))) {
+    while (leaf < HZ_LEAF_PFIFO && !hz_tc_probe_qdisc(vnic->rtnl, hz_leaf_name(leaf), NULL)) {
         leaf++;
     }
     vnic->leaf = leaf;

@@ -197,10 +197,10 @@ void hz_tc_del_redirect(HzBatch *batch, int ifindex, const char *name)
     mnl_attr_put_strz(nlh, TCA_KIND, "u32");
 }
 
-gboolean hz_tc_probe_qdisc(HzRtnl *rtnl, const char *kind)
+gboolean hz_tc_probe_qdisc(HzRtnl *rtnl, const char *kind, GError **error)
 {
     g_autoptr(HzBatch) batch = hz_batch_new(rtnl);
-    g_autoptr(GError) error = NULL;
+    g_autoptr(GError) refused = NULL;
     struct nlmsghdr *nlh = hz_batch_add(batch, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
                                         "probing %s", kind);
     struct nlattr *stab;
@@ -210,6 +210,10 @@ gboolean hz_tc_probe_qdisc(HzRtnl *rtnl, const char *kind)
     /* A size table without its base: refused, once the kind is known. */
     stab = mnl_attr_nest_start(nlh, TCA_STAB);
     mnl_attr_nest_end(nlh, stab);
-    hz_batch_commit(batch, &error);
-    return g_error_matches(error, HZ_RTNL_ERROR, EINVAL);
+    hz_batch_commit(batch, &refused);
+    if (g_error_matches(refused, HZ_RTNL_ERROR, EINVAL)) {
+        return TRUE;
+    }
+    g_propagate_error(error, g_steal_pointer(&refused));
+    return FALSE;
 }

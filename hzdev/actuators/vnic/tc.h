@@ -36,6 +36,6 @@ void hz_tc_del_redirect(HzBatch *batch, int ifindex, const char *name);
  * a request that is refused after the kind was found and before anything is
  * made, on lo. Nothing changes.
  */
-gboolean hz_tc_probe_qdisc(HzRtnl *rtnl, const char *kind);
+gboolean hz_tc_probe_qdisc(HzRtnl *rtnl, const char *kind, GError **error);
 
 #endif /* HZ_VNIC_TC_H */

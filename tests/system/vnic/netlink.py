@@ -7,7 +7,7 @@ import struct
 
 RTM_NEWTCLASS, RTM_GETTCLASS = 40, 42
 NLM_F_REQUEST, NLM_F_DUMP, NLMSG_DONE = 1, 0x300, 3
-TCA_OPTIONS, TCA_STATS2 = 2, 7
+TCA_KIND, TCA_OPTIONS, TCA_STATS2 = 1, 2, 7
 TCA_HTB_PARMS, TCA_HTB_RATE64, TCA_HTB_CEIL64 = 1, 6, 7
 TCA_STATS_BASIC, TCA_STATS_QUEUE = 1, 3
 CLONE_NEWNET = 0x40000000
@@ -38,6 +38,8 @@ def attributes(data):
 def parse(payload):
     _, _, handle, parent, _ = struct.unpack("=B3xiIII", payload[:20])
     top = attributes(payload[20:])
+    if top[TCA_KIND] != b"htb\0":
+        return None                     # a leaf may have classes too: fq_codel's flows
     options = attributes(top[TCA_OPTIONS])
     parms = options[TCA_HTB_PARMS]
     entry = {"handle": handle, "parent": parent,
@@ -71,5 +73,7 @@ def classes(netns, ifindex):
                     return found
                 if kind != RTM_NEWTCLASS:
                     raise OSError(f"netlink message {kind}")
-                found.append(parse(data[16:length]))
+                entry = parse(data[16:length])
+                if entry:
+                    found.append(entry)
                 data = data[(length + 3) & ~3:]

@@ -2,6 +2,7 @@
 """A network namespace, hz-vnic in it, and a hzd that does what the test says."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,8 +119,9 @@ class Rig:
         return [link["ifname"] for link in json.loads(self.ip("-j", "link"))]
 
     def snapshot(self):
-        """All that tc and ip can tell that isn't a counter, as text."""
-        text = self.tc("qdisc", "show") + self.ip("-d", "link")
+        """All that tc and ip can tell that isn't a counter, as text; but for the carrier, which comes and goes late."""
+        text = self.tc("qdisc", "show") + self.ip("-d", "link").replace("NO-CARRIER,", "")
+        text = re.sub(r" state [A-Z]+ ", " ", text)
         for link in self.links():
             for what in (("class", "show", "dev", link),
                          ("filter", "show", "dev", link, "ingress"),

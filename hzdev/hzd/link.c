@@ -31,6 +31,7 @@
 #define FRAMES_PER_TURN 64
 #define FRAME_RATE 2000.0               /* frames a second, after a burst of */
 #define FRAME_BURST 4000.0
+#define ANSWERS 3                       /* records that follow from one frame of ours, at most */
 #define QUIET_TIME (20 * HZ_SEC)        /* heard nothing for so long: PING */
 
 static void link_watch(HzLink *link);
@@ -111,6 +112,8 @@ static void fill(HzLink *link)
         }
         link->out_len += (size_t)len;
         link->vm->counters.frames_out++;
+        /* what we make it say isn't at its expense */
+        link->tokens = MIN(FRAME_BURST, link->tokens + ANSWERS);
     }
 }
 
@@ -326,6 +329,8 @@ static gboolean take_frames(HzLink *link, unsigned *budget)
     }
     link->in_len -= pos;
     memmove(link->in, link->in + pos, link->in_len);
+    /* what they made hzd say goes out at once */
+    hz_link_pump(link->vm);
     return TRUE;
 }
 

@@ -147,10 +147,11 @@ static void told(HzNotice *notice)
 static void gone_there(HzVm *vm, HzNotice *notice)
 {
     notice->board_session = 0;
-    if (notice->drop || (hz_notice_closed(notice) && !notice->dirty && !notice->acting)) {
+    notice->drop = notice->dropping = FALSE;
+    if (notice->forget) {
         hz_notice_free(notice);
-    } else {
-        notice->dirty = TRUE;       /* open, and evicted or dropped by another: tell it again */
+    } else if (!hz_notice_closed(notice)) {
+        notice->dirty = TRUE;       /* dropped by another hand: tell it again */
     }
     hz_notices_retry(vm);
 }
@@ -261,7 +262,7 @@ void hz_notices_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refu
             continue;
         }
         if (notice->drop) {
-            hz_notice_free(notice);         /* it isn't there: good */
+            gone_there(vm, notice);         /* it isn't there: good */
             return;
         }
         if (refused->status == VIRTIO_HZ_E_VOID && !hz_notice_closed(notice) &&

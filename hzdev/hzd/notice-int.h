@@ -20,7 +20,7 @@ void hz_notice_set_timer(HzNotice *notice);
 void hz_notice_say(HzNotice *notice, const char *why);
 /* By how much a guest may extend such a notice. */
 uint64_t hz_notice_extend_limit(const HzVm *vm);
-/* Forget the oldest closed ones above the limit. */
+/* Forget the oldest closed ones above the limit, and take them off the board before it is full. */
 void hz_notices_trim(HzVm *vm);
 unsigned hz_notices_open(const HzVm *vm);
 

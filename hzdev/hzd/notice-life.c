@@ -22,7 +22,7 @@ static void due(gpointer opaque)
     }
     /* closed long enough */
     if (notice->vm->synced && notice->board_session == notice->vm->session) {
-        notice->drop = TRUE;        /* freed when the board says it is gone */
+        notice->drop = notice->forget = TRUE;   /* freed when the board says it is gone */
         hz_link_pump(notice->vm);
     } else {
         hz_notice_free(notice);
@@ -74,6 +74,24 @@ unsigned hz_notices_open(const HzVm *vm)
     return open;
 }
 
+/*
+ * A board that is full makes room by itself, but then has to tell its readers
+ * everything anew. So the closed ones never take more than half of it.
+ */
+static void make_room(HzVm *vm)
+{
+    unsigned on_board = 0, most = MAX(vm->hello.max_notices / 2, 1);
+
+    for (guint i = vm->notices->len; i > 0; i--) {
+        HzNotice *notice = g_ptr_array_index(vm->notices, i - 1);
+
+        if (hz_notice_closed(notice) && notice->board_session == vm->session && vm->session &&
+            !notice->dirty && !notice->acting) {
+            notice->drop = notice->drop || ++on_board > most;
+        }
+    }
+}
+
 void hz_notices_trim(HzVm *vm)
 {
     unsigned closed = vm->notices->len - hz_notices_open(vm);
@@ -88,6 +106,7 @@ void hz_notices_trim(HzVm *vm)
             i++;
         }
     }
+    make_room(vm);
 }
 
 uint64_t hz_notice_extend_limit(const HzVm *vm)

@@ -52,7 +52,8 @@ struct HzNotice {
     gboolean foreign;           /* found there after a migration: another host's promise */
     gboolean untold;            /* the guest isn't told: not subscribed, not entitled, G0 */
     gboolean dirty;             /* the board is to be told */
-    gboolean drop;              /* … that it is no more */
+    gboolean drop;              /* … that it is no more there */
+    gboolean forget;            /* … nor here, once that is confirmed */
     gboolean confirmed;         /* the board has this revision and state */
     gboolean refused;           /* the device can't take it now */
     gboolean acting;            /* the wrapped act runs */

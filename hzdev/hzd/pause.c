@@ -77,6 +77,19 @@ char *hz_pause_refusal(HzVm *vm, uint64_t duration_ns, gboolean force)
     return NULL;
 }
 
+/* One at a time a VM. */
+static HzNotice *acting_one(const HzVm *vm)
+{
+    for (guint i = 0; i < vm->notices->len; i++) {
+        HzNotice *notice = g_ptr_array_index(vm->notices, i);
+
+        if (notice->acting) {
+            return notice;
+        }
+    }
+    return NULL;
+}
+
 /* -- ends --------------------------------------------------------------- */
 
 static void finish(HzNotice *notice)
@@ -131,30 +144,11 @@ static void fail(HzNotice *notice, const char *format, ...)
 
 /* -- cont --------------------------------------------------------------- */
 
-static HzNotice *still(HzVm *vm, const HzNotice *notice)
-{
-    return g_ptr_array_find(vm->notices, notice, NULL) ? (HzNotice *)notice : NULL;
-}
-
-typedef struct {
-    HzVm *vm;
-    HzNotice *notice;
-} Asked;
-
-static Asked *asked_new(HzNotice *notice)
-{
-    Asked *asked = g_new(Asked, 1);
-
-    *asked = (Asked){ notice->vm, notice };
-    return asked;
-}
-
 static void cont_done(G_GNUC_UNUSED HzVmm *vmm, const GError *error, gpointer opaque)
 {
-    g_autofree Asked *asked = opaque;
-    HzNotice *notice = still(asked->vm, asked->notice);
+    HzNotice *notice = acting_one(opaque);
 
-    if (!notice || !notice->acting) {
+    if (!notice) {
         return;
     }
     if (!error) {
@@ -198,7 +192,7 @@ static void resume(HzNotice *notice)
         hz_timer_set(notice->act_timer, hz_now() + CONT_RETRY / 5);
         return;
     }
-    hz_vmm_cont(notice->vmm, cont_done, asked_new(notice));
+    hz_vmm_cont(notice->vmm, cont_done, notice->vm);
 }
 
 static void time_is_up(gpointer opaque)
@@ -223,10 +217,9 @@ static void stopped(HzNotice *notice, uint64_t at, int64_t wall_us)
 
 static void stop_done(G_GNUC_UNUSED HzVmm *vmm, const GError *error, gpointer opaque)
 {
-    g_autofree Asked *asked = opaque;
-    HzNotice *notice = still(asked->vm, asked->notice);
+    HzNotice *notice = acting_one(opaque);
 
-    if (!notice || !notice->acting) {
+    if (!notice) {
         return;
     }
     if (error && !notice->stopped_ns) {
@@ -248,6 +241,10 @@ void hz_pause_begin(HzNotice *notice)
              "longer enforce");
         return;
     }
+    if (acting_one(vm)) {
+        fail(notice, "another pause of this VM is under way");
+        return;
+    }
     notice->vmm = monitor(vm, HZ_VMM_RUNNING);
     if (!notice->vmm) {
         fail(notice, "the VM isn't running, or its monitor can't be reached");
@@ -257,7 +254,7 @@ void hz_pause_begin(HzNotice *notice)
     notice->act_until = UINT64_MAX;
     /* the guest is told that it starts before it stands still */
     hz_link_pump(vm);
-    hz_vmm_stop(notice->vmm, stop_done, asked_new(notice));
+    hz_vmm_stop(notice->vmm, stop_done, vm);
 }
 
 void hz_pause_abort(HzNotice *notice)
@@ -302,18 +299,6 @@ gboolean hz_pause_any(HzHost *host)
 }
 
 /* -- from the monitors -------------------------------------------------- */
-
-static HzNotice *acting_one(const HzVm *vm)
-{
-    for (guint i = 0; i < vm->notices->len; i++) {
-        HzNotice *notice = g_ptr_array_index(vm->notices, i);
-
-        if (notice->acting) {
-            return notice;
-        }
-    }
-    return NULL;
-}
 
 void hz_pause_monitor(HzVm *vm, HzVmm *vmm)
 {

@@ -11,16 +11,18 @@
 #define TEXT_MAX 160            /* of one value, as a person reads it */
 
 /*
- * An event is one allocation: the event, then its fields, then the documents
- * they point into, then their texts.
+ * An event is one allocation: the event, its fields, the document they point
+ * into, and their texts.
  */
 struct room {
     struct hz_event ev;
-    struct hz_ev_field field[VIRTIO_HZ_MAX_FIELDS];
-    uint8_t doc[VIRTIO_HZ_MAX_DOC];
-    char text[VIRTIO_HZ_MAX_FIELDS][TEXT_MAX];
-    char verdict_text[VIRTIO_HZ_MAX_FIELDS][TEXT_MAX];
+    struct hz_ev_field field[];
 };
+
+static char (*room_texts(struct room *room, unsigned n, size_t doc_len))[TEXT_MAX]
+{
+    return (char (*)[TEXT_MAX])((uint8_t *)&room->field[n] + doc_len);
+}
 
 static void hex(const uint8_t *value, size_t len, char *buf, size_t cap)
 {
@@ -48,22 +50,46 @@ static void field_put(struct hz_ev_field *f, char text[TEXT_MAX])
     hex(f->value, f->len, text, TEXT_MAX);
 }
 
-/* Fields of the checked document in @room. Their number. */
-static unsigned fields_put(struct room *room, size_t len)
+static unsigned count_fields(const uint8_t *doc, size_t len)
 {
+    const uint8_t *value;
+    uint16_t id, value_len;
     unsigned n = 0;
     size_t pos = 0;
 
-    while (n < VIRTIO_HZ_MAX_FIELDS) {
-        struct hz_ev_field *f = &room->field[n];
-
-        if (!hz_doc_next(room->doc, len, &pos, &f->id, &f->value, &f->len)) {
-            break;
-        }
-        field_put(f, room->text[n]);
+    while (n < VIRTIO_HZ_MAX_FIELDS && hz_doc_next(doc, len, &pos, &id, &value, &value_len)) {
         n++;
     }
     return n;
+}
+
+/* Room for an event of @type with the fields of a checked document; their number in *@n. */
+static struct room *room_new(enum hz_event_type type, const uint8_t *doc, size_t len, unsigned *n)
+{
+    unsigned i, fields = count_fields(doc, len);
+    struct room *room = calloc(1, sizeof(*room) + fields * (sizeof(room->field[0]) + 2 * TEXT_MAX) +
+                                  len);
+    uint8_t *copy;
+    size_t pos = 0;
+
+    if (!room) {
+        return NULL;
+    }
+    room->ev.type = type;
+    copy = (uint8_t *)&room->field[fields];
+    if (len) {
+        memcpy(copy, doc, len);
+    }
+    for (i = 0; i < fields; i++) {
+        struct hz_ev_field *f = &room->field[i];
+
+        hz_doc_next(copy, len, &pos, &f->id, &f->value, &f->len);
+        field_put(f, room_texts(room, fields, len)[i]);
+    }
+    if (n) {
+        *n = fields;
+    }
+    return room;
 }
 
 static void verdict_put(struct hz_ev_field *f, const struct hz_verdict *v, char text[TEXT_MAX])
@@ -87,6 +113,7 @@ static void verdict_put(struct hz_ev_field *f, const struct hz_verdict *v, char 
 
 static bool verdicts_put(struct room *room, unsigned n, const struct hz_declaration *d)
 {
+    char (*text)[TEXT_MAX] = room_texts(room, n, d->doc_len) + n;
     bool judged = d->verdict_seq == d->seq;
     unsigned i, k;
 
@@ -96,7 +123,7 @@ static bool verdicts_put(struct room *room, unsigned n, const struct hz_declarat
     for (i = 0; i < n; i++) {
         for (k = 0; k < d->verdicts; k++) {
             if (d->verdict[k].field == room->field[i].id) {
-                verdict_put(&room->field[i], &d->verdict[k], room->verdict_text[i]);
+                verdict_put(&room->field[i], &d->verdict[k], text[i]);
             }
         }
         if (room->field[i].verdict == VIRTIO_HZ_VERDICT_PENDING) {
@@ -109,20 +136,18 @@ static bool verdicts_put(struct room *room, unsigned n, const struct hz_declarat
 int hz_draft_event(const struct hz_draft *d, struct hz_event **event)
 {
     struct hz_verdict v[VIRTIO_HZ_MAX_FIELDS];
-    struct room *room = calloc(1, sizeof(*room));
     struct hz_ev_declaration *e;
-    unsigned i, n;
+    unsigned i, n, fields;
+    struct room *room = room_new(HZ_EVENT_DECLARATION, d->doc, d->len, &fields);
 
     *event = NULL;
     if (!room) {
         return -ENOMEM;
     }
-    room->ev.type = HZ_EVENT_DECLARATION;
     e = &room->ev.declaration;
     memcpy(e->subject, d->subject, sizeof(e->subject));
-    memcpy(room->doc, d->doc, d->len);
     e->field = room->field;
-    e->n = fields_put(room, d->len);
+    e->n = fields;
     n = hz_doc_judge(d->key, d->doc, d->len, v);
     for (i = 0; i < n && i < e->n; i++) {
         room->field[i].verdict = v[i].code;
@@ -132,38 +157,34 @@ int hz_draft_event(const struct hz_draft *d, struct hz_event **event)
     return 0;
 }
 
-static int declaration(struct room *room, const struct hz_record *r, const uint8_t *body)
+static int declaration(const struct hz_record *r, const uint8_t *body, struct room **out)
 {
-    struct hz_ev_declaration *e = &room->ev.declaration;
-    struct hz_declaration *d;
-    int ret = 1;
+    struct hz_declaration d = { 0 };
+    struct hz_ev_declaration *e;
+    struct room *room;
+    unsigned n;
 
-    room->ev.type = HZ_EVENT_DECLARATION;
     if (!hz_subject_ok(r->key)) {
         return -EBADMSG;
     }
-    memcpy(e->subject, r->key, sizeof(e->subject));
-    if (r->flags & VIRTIO_HZ_REC_GONE) {
-        e->gone = true;
-        return 1;
+    if (!(r->flags & VIRTIO_HZ_REC_GONE) &&
+        (hz_declaration_get(body, r->body, &d) < 0 ||
+         hz_doc_check(d.doc, d.doc_len, sizeof(d.doc)) < 0)) {
+        return -EBADMSG;
     }
-    d = malloc(sizeof(*d));
-    if (!d) {
+    room = room_new(HZ_EVENT_DECLARATION, d.doc, d.doc_len, &n);
+    if (!room) {
         return -ENOMEM;
     }
-    if (hz_declaration_get(body, r->body, d) < 0 ||
-        hz_doc_check(d->doc, d->doc_len, sizeof(d->doc)) < 0) {
-        ret = -EBADMSG;
-        goto out;
-    }
-    memcpy(room->doc, d->doc, d->doc_len);
-    e->seq = d->seq;
+    e = &room->ev.declaration;
+    memcpy(e->subject, r->key, sizeof(e->subject));
+    e->gone = r->flags & VIRTIO_HZ_REC_GONE;
+    e->seq = d.seq;
     e->field = room->field;
-    e->n = fields_put(room, d->doc_len);
-    e->judged = verdicts_put(room, e->n, d);
-out:
-    free(d);
-    return ret;
+    e->n = n;
+    e->judged = !e->gone && verdicts_put(room, n, &d);
+    *out = room;
+    return 1;
 }
 
 /* Remaining nanoseconds at @base to a point in time. */
@@ -212,36 +233,34 @@ static void envelope(struct hz_ev_notice *e, const struct hz_notice *n, uint64_t
     e->reply_arg = n->reply_arg;
 }
 
-static int notice(struct hz *hz, struct room *room, const struct hz_record *r,
-                  const uint8_t *body)
+static int notice(const struct hz *hz, const struct hz_record *r, const uint8_t *body,
+                  struct room **out)
 {
-    struct hz_ev_notice *e = &room->ev.notice;
-    struct hz_notice *n;
-    int ret = 1;
+    struct hz_notice n = { 0 };
+    struct hz_ev_notice *e;
+    struct room *room;
+    unsigned fields;
 
-    room->ev.type = HZ_EVENT_NOTICE;
-    memcpy(e->id, r->key, HZ_ID_LEN);
-    memcpy(e->generation, hz->status.generation, HZ_ID_LEN);
-    if (r->flags & VIRTIO_HZ_REC_GONE) {
-        e->gone = true;
-        return 1;
+    if (!(r->flags & VIRTIO_HZ_REC_GONE) &&
+        (hz_notice_get(body, r->body, &n) < 0 ||
+         hz_doc_check(n.doc, n.doc_len, sizeof(n.doc)) < 0)) {
+        return -EBADMSG;
     }
-    n = malloc(sizeof(*n));
-    if (!n) {
+    room = room_new(HZ_EVENT_NOTICE, n.doc, n.doc_len, &fields);
+    if (!room) {
         return -ENOMEM;
     }
-    if (hz_notice_get(body, r->body, n) < 0 ||
-        hz_doc_check(n->doc, n->doc_len, sizeof(n->doc)) < 0) {
-        ret = -EBADMSG;
-        goto out;
+    e = &room->ev.notice;
+    memcpy(e->id, r->key, HZ_ID_LEN);
+    memcpy(e->generation, hz->status.generation, HZ_ID_LEN);
+    e->gone = r->flags & VIRTIO_HZ_REC_GONE;
+    if (!e->gone) {
+        envelope(e, &n, r->boottime_ns);
     }
-    envelope(e, n, r->boottime_ns);
-    memcpy(room->doc, n->doc, n->doc_len);
     e->field = room->field;
-    e->n = fields_put(room, n->doc_len);
-out:
-    free(n);
-    return ret;
+    e->n = fields;
+    *out = room;
+    return 1;
 }
 
 static unsigned changes(const struct hz *hz, const struct hz_record *r, const struct hz_status *s)
@@ -271,13 +290,13 @@ static unsigned changes(const struct hz *hz, const struct hz_record *r, const st
     return c;
 }
 
-static int status(struct hz *hz, struct room *room, const struct hz_record *r,
-                  const uint8_t *body)
+static int status(struct hz *hz, const struct hz_record *r, const uint8_t *body,
+                  struct room **out)
 {
-    struct hz_ev_status *e = &room->ev.status;
+    struct hz_ev_status *e;
     struct hz_status s;
+    struct room *room;
 
-    room->ev.type = HZ_EVENT_STATUS;
     if (hz_status_get(body, r->body, &s) < 0) {
         return -EBADMSG;
     }
@@ -285,6 +304,11 @@ static int status(struct hz *hz, struct room *room, const struct hz_record *r,
         !(r->flags & VIRTIO_HZ_REC_FULL)) {
         return 0;               /* told already, before the whole board */
     }
+    room = room_new(HZ_EVENT_STATUS, NULL, 0, NULL);
+    if (!room) {
+        return -ENOMEM;
+    }
+    e = &room->ev.status;
     e->changed = changes(hz, r, &s);
     e->provider = s.status & VIRTIO_HZ_S_PROVIDER;
     e->why = s.reason;
@@ -296,13 +320,14 @@ static int status(struct hz *hz, struct room *room, const struct hz_record *r,
     hz->disruption = r->disruption;
     hz->version = r->version;
     hz->known = true;
+    *out = room;
     return 1;
 }
 
 int hz_event_from_record(struct hz *hz, const struct hz_record *r, const uint8_t *body,
                          struct hz_event **event)
 {
-    struct room *room;
+    struct room *room = NULL;
     int ret;
 
     if (r->flags & VIRTIO_HZ_REC_TRUNCATED) {
@@ -310,31 +335,25 @@ int hz_event_from_record(struct hz *hz, const struct hz_record *r, const uint8_t
         ret = hz->t->ioctl(hz->fd, HZ_IOC_REWIND, NULL);
         return ret < 0 ? ret : 0;
     }
-    room = calloc(1, sizeof(*room));
-    if (!room) {
-        return -ENOMEM;
-    }
-    room->ev.disruption = r->disruption;
-    room->ev.version = r->version;
     switch (r->type) {
     case VIRTIO_HZ_R_STATUS:
-        ret = status(hz, room, r, body);
+        ret = status(hz, r, body, &room);
         break;
     case VIRTIO_HZ_R_DECLARATION:
-        ret = declaration(room, r, body);
+        ret = declaration(r, body, &room);
         break;
     case VIRTIO_HZ_R_NOTICE:
-        ret = notice(hz, room, r, body);
+        ret = notice(hz, r, body, &room);
         break;
     default:
         ret = 0;                /* a newer driver's: not for this library */
     }
-    if (ret <= 0) {
-        free(room);
-        return ret;
+    if (ret == 1) {
+        room->ev.disruption = r->disruption;
+        room->ev.version = r->version;
+        *event = &room->ev;
     }
-    *event = &room->ev;
-    return 1;
+    return ret;
 }
 
 void hz_event_free(struct hz_event *event)

@@ -251,7 +251,7 @@ class Demo:
         run = a.start("hz run --on pause=exec:/tmp/pause-hook -- /tmp/trainer.sh")
         until("A's program", lambda: "training" in a.run("cat /tmp/trainer 2>/dev/null || true"), 30)
         deadline = 60
-        host.cmd("notify", vms=["A"], kind="pause", deadline=f"{deadline}s", duration="500ms", key="demo-pause")
+        host.hzctl("notify", "--deadline", f"{deadline}s", "--duration", "500ms", "--key", "demo-pause", "A", "pause")
         placed = time.monotonic()
         stop = a.qmp.wait_event("STOP", deadline + 30)
         resume = a.qmp.wait_event("RESUME", 60)
@@ -288,13 +288,13 @@ class Demo:
         run = b.start("hz run --on reclaim=TERM@90s --prepared-when exit -- /tmp/trainer.sh")
         until("B's program", lambda: "training" in b.run("cat /tmp/trainer 2>/dev/null || true"), 30)
         placed = time.monotonic()
-        host.cmd("notify", vms=["B"], kind="reclaim", deadline="95s", key="demo-reclaim")
+        host.hzctl("notify", "--deadline", "95s", "--key", "demo-reclaim", "B", "reclaim")
         status = run.wait(110)
         ended = time.monotonic() - placed
         saved = b.run("cat /tmp/checkpoint 2>/dev/null || true").strip()
         host.until_notice("B", "demo-reclaim", "started", 30)
         started = time.monotonic() - placed
-        host.cmd("notice-complete", key="demo-reclaim")
+        host.hzctl("notice", "complete", "--key", "demo-reclaim")
         host.until_notice("B", "demo-reclaim", "completed", 30)
         record = host.notice("B", "demo-reclaim")
         story.expect("the program saved", saved == "saved", saved, "saved")
@@ -313,7 +313,7 @@ class Demo:
         rest = (CAPACITY[0] - 60 - TRICKLE) / 2
         wanted = {"A": 60 + rest, "B": TRICKLE + rest}
         self.until_plan(host, wanted)
-        host.cmd("notify", vms=["A"], kind="reclaim", deadline="30m", key="demo-stays", ack="notify")
+        host.hzctl("notify", "--deadline", "30m", "--ack", "notify", "--key", "demo-stays", "A", "reclaim")
         notice = until("the notice on A's board", lambda: next(
             (n for n in self.board("A")["notices"] if n["state"] == "scheduled" and "seen" in n["replied"]), None), 30)
         before = strip_times(self.board("A"))
@@ -343,7 +343,7 @@ class Demo:
              and "prepared" in n["replied"]), None), 30)
         story.expect("hzd knows both replies, also the one given while it was dead",
                      {"seen", "prepared"} <= set(record["replied"]), " ".join(record["replied"]), "seen prepared")
-        host.cmd("notice-cancel", id=record["id"])
+        host.hzctl("notice", "cancel", record["id"])
 
     def migrate(self):
         story, a = self.story, self.guests["A"]

@@ -85,8 +85,7 @@ class Host:
 
     def hzctl(self, *args, check=True, timeout=120):
         """hzctl's output."""
-        return sh(self.program("hzdev", "hzctl", "hzctl"), *args, check=check, timeout=timeout,
-                  env={**os.environ, "HZ_RUN_DIR": self.run_dir})
+        return sh(self.program("hzdev", "hzctl", "hzctl"), "--run-dir", self.run_dir, *args, check=check, timeout=timeout)
 
     def hzctl_json(self, *args, **kw):
         text = self.hzctl(*args, "--json", **kw)

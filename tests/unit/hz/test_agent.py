@@ -226,11 +226,11 @@ class Agent(Lab):
     def test_asks_for_more_time(self):
         self.slow_hook()
         self.agent("--extend-max", "1h")
-        # Asked for from 10 s before: 5 s are left, and a quarter of the hour is asked for.
-        self.provider("notice 4 reclaim scheduled 1 gate 5000")
+        # Asked for from 10 s before: 9.5 s are left, and a quarter of the hour is asked for.
+        self.provider("notice 4 reclaim scheduled 1 gate 9500")
         n = self.until_replied("4", "extend")
         self.assertLessEqual(900 * 10**9, n["reply-arg"])
-        self.assertLessEqual(n["reply-arg"], 905 * 10**9)
+        self.assertLessEqual(n["reply-arg"], 909.5 * 10**9)
         self.provider("notice 4 reclaim scheduled 2 gate 905000")
         self.until_replied("4", "seen")
         self.go_on()

@@ -226,13 +226,13 @@ class Run(Lab):
         self.end(p, 0)
 
     def test_asks_for_more_time(self):
-        # 10 s is the most before a deadline that it asks; 5 s are left, a quarter of the hour is asked.
+        # 10 s is the most before a deadline that it asks; 9.5 s are left, a quarter of the hour is asked.
         p = self.run_program("--on", "reclaim=USR1", "--prepared-when", "file=" + self.path("x"),
                              "--extend-max", "1h")
-        self.provider("notice 4 reclaim scheduled 1 gate 5000")
+        self.provider("notice 4 reclaim scheduled 1 gate 9500")
         n = self.until_replied("4", "extend")
         self.assertLessEqual(900 * 10**9, n["reply-arg"])
-        self.assertLessEqual(n["reply-arg"], 905 * 10**9)
+        self.assertLessEqual(n["reply-arg"], 909.5 * 10**9)
         self.assertEqual(self.declared()["vm"], {"extend-max": "1h"})
         p.terminate()
         self.end(p, 0)

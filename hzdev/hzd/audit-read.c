@@ -97,29 +97,53 @@ static gboolean about(JsonObject *o, const char *vm)
 typedef struct {
     const char *vm, *event;
     gint64 since_us, until_us;
-    char *needle;               /* what a line about @vm must hold */
+    char *vm_text, *event_text; /* what the line must hold */
 } Wanted;
 
-static JsonObject *next_match(Reader *r, const Wanted *w)
+static void wanted_init(Wanted *w, const char *vm, const char *event, gint64 since, gint64 until)
+{
+    *w = (Wanted){ vm, event, since, until, NULL, NULL };
+    w->vm_text = vm ? g_strdup_printf("\"%s\"", vm) : NULL;
+    w->event_text = event ? g_strdup_printf("\"event\":\"%s\"", event) : NULL;
+}
+
+static void wanted_clear(Wanted *w)
+{
+    g_free(w->vm_text);
+    g_free(w->event_text);
+}
+
+/* The line's time from its beginning; 0 when it doesn't look like one of ours. */
+static gint64 time_of(const char *line, gsize len)
+{
+    static const char mark[] = "\",\"us\":";
+    const char *at = memmem(line, MIN(len, 64), mark, strlen(mark));
+
+    return at ? g_ascii_strtoll(at + strlen(mark), NULL, 10) : 0;
+}
+
+/* A look at the bytes, before anything is parsed: most lines are others'. */
+static gboolean may_match(const Wanted *w, const char *line, gsize len)
+{
+    gint64 us = time_of(line, len);
+
+    return us >= w->since_us && us <= w->until_us
+           && (!w->vm_text || memmem(line, len, w->vm_text, strlen(w->vm_text)))
+           && (!w->event_text || memmem(line, len, w->event_text, strlen(w->event_text)));
+}
+
+/* *@len: of the line it was. */
+static JsonObject *next_match(Reader *r, const Wanted *w, gsize *len)
 {
     const char *line;
-    gsize len;
 
-    while ((line = reader_previous(r, &len))) {
-        g_autoptr(JsonObject) o = NULL;
-        gint64 us;
+    while ((line = reader_previous(r, len))) {
+        g_autoptr(JsonObject) o = may_match(w, line, *len) ? parse(line, *len) : NULL;
 
-        if (w->needle && !memmem(line, len, w->needle, strlen(w->needle))) {
-            continue;
+        if (o && (!w->event || !g_strcmp0(hz_json_text(o, "event", NULL), w->event))
+            && (!w->vm || about(o, w->vm))) {
+            return g_steal_pointer(&o);
         }
-        o = parse(line, len);
-        us = o ? hz_json_int(o, "us", 0) : 0;
-        if (!o || us > w->until_us || us < w->since_us
-            || (w->event && g_strcmp0(hz_json_text(o, "event", NULL), w->event))
-            || (w->vm && !about(o, w->vm))) {
-            continue;
-        }
-        return g_steal_pointer(&o);
     }
     return NULL;
 }
@@ -127,19 +151,26 @@ static JsonObject *next_match(Reader *r, const Wanted *w)
 JsonArray *hz_audit_query(HzHost *host, const char *vm, const char *event,
                           gint64 since_us, gint64 until_us, unsigned limit, GError **error)
 {
-    g_autofree char *needle = vm ? g_strdup_printf("\"%s\"", vm) : NULL;
-    Wanted w = { vm, event, since_us, until_us, needle };
     g_autoptr(GPtrArray) found = g_ptr_array_new();
+    gsize len, sum = 0;
     JsonArray *answer;
     JsonObject *o;
+    Wanted w;
     Reader r;
 
     if (!reader_open(&r, host, error)) {
         return NULL;
     }
-    while (found->len < MIN(limit, HZ_AUDIT_LIMIT_MAX) && (o = next_match(&r, &w))) {
+    wanted_init(&w, vm, event, since_us, until_us);
+    while (found->len < MIN(limit, HZ_AUDIT_LIMIT_MAX) && (o = next_match(&r, &w, &len))) {
+        sum += len;
+        if (sum > HZ_AUDIT_ANSWER) {
+            json_object_unref(o);
+            break;
+        }
         g_ptr_array_add(found, o);
     }
+    wanted_clear(&w);
     g_mapped_file_unref(r.file);
     answer = json_array_sized_new(found->len);
     for (guint i = found->len; i > 0; i--) {
@@ -165,15 +196,17 @@ static void cut_plan(JsonObject *o, const char *vm)
 
 JsonObject *hz_audit_why(HzHost *host, const char *vm, gint64 at_us, GError **error)
 {
-    g_autofree char *needle = g_strdup_printf("\"%s\"", vm);
-    Wanted w = { vm, "plan", 0, at_us, needle };
     JsonObject *o;
+    gsize len;
+    Wanted w;
     Reader r;
 
     if (!reader_open(&r, host, error)) {
         return NULL;
     }
-    o = next_match(&r, &w);
+    wanted_init(&w, vm, "plan", 0, at_us);
+    o = next_match(&r, &w, &len);
+    wanted_clear(&w);
     g_mapped_file_unref(r.file);
     if (!o) {
         g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_NOT_FOUND,

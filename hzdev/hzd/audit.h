@@ -40,7 +40,11 @@ const char *hz_audit_path(const HzAudit *audit);
 #define HZ_AUDIT_SCAN (64 * 1024 * 1024)
 #define HZ_AUDIT_LIMIT_MAX 1000
 
-/* Newest last; @vm, @event NULL for any; at most @limit. Times are wall clock, µs. */
+/*
+ * Newest last; @vm, @event NULL for any; at most @limit, and no more than fit
+ * into HZ_AUDIT_ANSWER bytes. Times are wall clock, µs.
+ */
+#define HZ_AUDIT_ANSWER (768 * 1024)
 JsonArray *hz_audit_query(HzHost *host, const char *vm, const char *event,
                           gint64 since_us, gint64 until_us, unsigned limit, GError **error);
 

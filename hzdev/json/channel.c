@@ -153,6 +153,18 @@ static gboolean on_writable(int fd, GIOCondition cond, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+/* The peer would have to take it for an error of ours. */
+static void too_long(HzChannel *c, JsonObject *message, gsize len)
+{
+    if (json_object_has_member(message, "return")) {
+        hz_channel_error(c, json_object_dup_member(message, "id"), "GenericError",
+                         "the answer has %zu bytes, the limit is %d: ask for less", len,
+                         HZ_JSON_LINE_MAX);
+    } else {
+        g_warning("a message of %zu bytes isn't sent, the limit is %d", len, HZ_JSON_LINE_MAX);
+    }
+}
+
 void hz_channel_send(HzChannel *c, JsonObject *message)
 {
     g_autoptr(JsonObject) taken = message;
@@ -162,6 +174,10 @@ void hz_channel_send(HzChannel *c, JsonObject *message)
         return;
     }
     line = hz_json_line(taken);
+    if (strlen(line) > HZ_JSON_LINE_MAX) {
+        too_long(c, taken, strlen(line));
+        return;
+    }
     if (c->out->len + strlen(line) > HZ_JSON_BACKLOG_MAX) {
         end(c, ended("the peer doesn't read: more than %d bytes wait", HZ_JSON_BACKLOG_MAX));
         return;

@@ -66,6 +66,9 @@ gboolean hz_channel_open(const HzChannel *channel);
 gboolean hz_channel_peer(HzChannel *channel, pid_t *pid, uid_t *uid);
 
 /*
+ * What would be longer than HZ_JSON_LINE_MAX isn't sent: of an answer its
+ * caller is told so, an event is left out.
+ *
  * Sends never block and never fail here: a channel that can't is closed from
  * the main loop. Each takes its JSON. A NULL value is returned as {}.
  */

@@ -160,6 +160,23 @@ static void test_query(void)
     stop();
 }
 
+/* However much is asked for, the answer fits into a message. */
+static void test_large(void)
+{
+    g_autofree char *text = g_strnfill(100000, 'x');
+    g_autofree char *line = g_strdup_printf("{\"t\":\"%s\"}", text);
+    g_autoptr(JsonArray) a = NULL;
+
+    start();
+    for (int i = 0; i < 12; i++) {
+        put("large", line);
+    }
+    a = hz_audit_query(&host, NULL, "large", 0, G_MAXINT64, 1000, NULL);
+    /* 7 lines of somewhat more than 100000 bytes are below 786432, 8 are above */
+    g_assert_cmpuint(json_array_get_length(a), ==, 7);
+    stop();
+}
+
 static void test_why(void)
 {
     g_autoptr(GError) error = NULL;
@@ -196,6 +213,7 @@ int main(int argc, char **argv)
     g_test_add_func("/audit/full", test_full);
     g_test_add_func("/audit/unopenable", test_unopenable);
     g_test_add_func("/audit/query", test_query);
+    g_test_add_func("/audit/large", test_large);
     g_test_add_func("/audit/why", test_why);
     rc = g_test_run();
     g_unlink(path);

@@ -205,7 +205,8 @@ static void test_notice_life(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 
     g_assert_cmpstr(hz_json_text(o, "key", NULL), ==, "k");
     g_assert_cmpuint(json_array_get_length(hz_json_array(o, "notices")), ==, 2);
-    a = json_node_get_array(good(f, "{\"execute\":\"query-notices\",\"arguments\":{\"vm\":\"A\"}}"));
+    a = json_node_get_array(good(f, "{\"execute\":\"query-notices\",\"arguments\":"
+                                    "{\"vm\":\"A\"}}"));
     g_assert_cmpuint(json_array_get_length(a), ==, 1);
     o = hz_json_at(a, 0);
     g_assert_cmpstr(hz_json_text(o, "kind", NULL), ==, "reclaim");

@@ -241,6 +241,27 @@ static void test_execute(void)
     end_clear(&server);
 }
 
+/* An answer beyond what a peer takes is an error to who asked, not the end of the channel. */
+static void test_too_long(void)
+{
+    g_autofree char *text = g_strnfill(HZ_JSON_LINE_MAX, 'x');
+    JsonNode *value = json_node_init_string(json_node_alloc(), text);
+    JsonNode *id = json_node_init_string(json_node_alloc(), "0000000000000000");
+    End client, server;
+    int fd[2];
+
+    pair(fd);
+    end_init(&client, fd[0]);
+    end_init(&server, fd[1]);
+    hz_channel_execute(client.channel, "x", NULL, on_answer, &client);
+    hz_channel_return(server.channel, id, value);
+    run_until(client.error);
+    g_assert_nonnull(strstr(client.error, "the limit is 1048576"));
+    g_assert_false(client.closed);
+    end_clear(&client);
+    end_clear(&server);
+}
+
 static void test_answers_at_the_end(void)
 {
     End client;
@@ -324,6 +345,7 @@ int main(int argc, char **argv)
     g_test_add_func("/channel/endless", test_endless);
     g_test_add_func("/channel/deaf-peer", test_deaf_peer);
     g_test_add_func("/channel/execute", test_execute);
+    g_test_add_func("/channel/too-long", test_too_long);
     g_test_add_func("/channel/answers-at-the-end", test_answers_at_the_end);
     g_test_add_func("/channel/close-flushes", test_close_flushes);
     g_test_add_func("/channel/peer", test_peer);

@@ -32,6 +32,7 @@
 #define FRAME_RATE 2000.0               /* frames a second, after a burst of */
 #define FRAME_BURST 4000.0
 #define ANSWERS 3                       /* records that follow from one frame of ours, at most */
+#define WELCOME_ROOM 64
 #define QUIET_TIME (20 * HZ_SEC)        /* heard nothing for so long: PING */
 
 static void link_watch(HzLink *link);
@@ -178,6 +179,10 @@ static gboolean take_hello(HzLink *link, const uint8_t *body, size_t len)
     wrong = hello_wrong(link->vm, &h);
     if (wrong) {
         garbage(link, wrong);
+        return FALSE;
+    }
+    if (sizeof(link->out) - link->out_len < WELCOME_ROOM) {
+        garbage(link, "HELLO again without having read what it was told");
         return FALSE;
     }
     link->hello = h;

@@ -60,7 +60,7 @@ static void test_files(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 /* A newer format, garbage, and half a file are errors that say what was expected. */
 static void test_damaged(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
-    static const char *const texts[] = { "hzd-state 2\nbody", "", "hzd-sta", "\x7f""ELF" };
+    static const char *const texts[] = { "hzd-state 2\nbody", "", "hzd-sta", ("\x7f" "ELF") };
     HzState *state = open_good(f);
     g_autofree char *path = kit_path(f->kit, "state/thing");
 

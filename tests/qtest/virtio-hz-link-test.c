@@ -1273,6 +1273,114 @@ static void test_hostile(void)
     }
 }
 
+/*
+ * A stream of every released version of the state stays in virtio-hz-golden/
+ * and loads for ever. HZ_SAVE_GOLDEN=FILE makes one, with the oldest QEMU
+ * there is; without firmware, so that it depends on nothing but QEMU.
+ */
+static char *golden_args(const char *more)
+{
+    g_autofree char *bios = path_of("bios");
+    g_autofree char *zeros = g_malloc0(65536);
+
+    g_assert_true(g_file_set_contents(bios, zeros, 65536, NULL));
+    return g_strdup_printf("-M pc-i440fx-7.2 -nodefaults -m 8 -bios %s %s",
+                           bios, more);
+}
+
+static void golden_start(VM *vm, const char *props, const char *more)
+{
+    g_autofree char *sock = path_of("a");
+    g_autofree char *machine = golden_args(more);
+    g_autofree char *args = g_strdup_printf(
+        "%s -chardev socket,id=hz0,path=%s,server=on,wait=off "
+        "-device virtio-hz-pci,id=hz,addr=04.0,chardev=hz0%s", machine, sock,
+        props);
+
+    memset(vm, 0, sizeof(*vm));
+    vm->sock = path_of("a");
+    vm->qts = qtest_init(args);
+}
+
+/* What is on the board of a golden stream. */
+static void save_golden(const char *to)
+{
+    struct virtio_hz_notice n = make_notice(1, 3, VIRTIO_HZ_STATE_SCHEDULED);
+    g_autofree char *props = g_strdup_printf(",generation=%s", gen_a);
+    g_autofree char *file = path_of("golden");
+    g_autofree char *pack = g_strdup_printf("gzip -9n < %s > %s", file, to);
+    uint8_t f[VIRTIO_HZ_MAX_FRAME], doc[12], verdict[64] = "vm";
+    uint64_t seq;
+    int fd;
+    VM vm;
+
+    golden_start(&vm, props, "");
+    pc_alloc_init(&vm.alloc, vm.qts, 0);
+    vm_find_device(&vm);
+    qhz_start(&vm.h, vm.qts, &vm.dev->vdev, &vm.alloc, 0);
+    fd = peer_up(&vm);
+    vm_declare(&vm, "nic/0", 0x1122334455667788, NULL);
+    vm_declare(&vm, "vm", 2, &seq);
+    stq_le_p(verdict + 32, seq);
+    stw_le_p(verdict + 40, 1);
+    stw_le_p(verdict + 48, 1);
+    verdict[50] = VIRTIO_HZ_VERDICT_ACCEPTED;
+    peer_send(fd, SET_VERDICTS, 1, verdict, sizeof(verdict));
+    send_notice(fd, 2, n);
+    send_notice(fd, 3, make_notice(2, 1, VIRTIO_HZ_STATE_COMPLETED));
+    peer_expect(fd, VIRTIO_HZ_R_NOTICE, f);
+    peer_expect(fd, VIRTIO_HZ_R_NOTICE, f);
+    qhz_doc8(doc, 3, 99);
+    qhz_reply(&vm.h, n.id, 3, VIRTIO_HZ_REPLY_COUNTER, 0, doc, sizeof(doc));
+    vm_save(&vm, file);
+    g_assert_cmpint(system(pack), ==, 0);
+    close(fd);
+    vm_stop(&vm);
+}
+
+static void test_golden(const void *name)
+{
+    g_autofree char *here = g_path_get_dirname(__FILE__);
+    g_autofree char *file = g_build_filename(here, "virtio-hz-golden", name,
+                                             NULL);
+    g_autofree char *more = g_strdup_printf("-incoming 'exec:gzip -dc %s'",
+                                            file);
+    uint8_t f[VIRTIO_HZ_MAX_FRAME];
+    const struct virtio_hz_status *s =
+        (void *)(f + sizeof(struct virtio_hz_record));
+    const uint8_t *doc = f + sizeof(struct virtio_hz_record) +
+                         sizeof(struct virtio_hz_declaration);
+    int fd;
+    VM vm;
+
+    g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
+    golden_start(&vm, "", more);
+    fd = peer_connect(&vm);
+    peer_expect(fd, HELLO, f);
+    g_assert_cmphex(f[HEAD + 24], ==, 0xa0);
+    g_assert_cmpuint(ldq_le_p(f + HEAD + 40), ==, 2);
+    peer_welcome(fd);
+    peer_expect(fd, VIRTIO_HZ_R_STATUS, f);
+    g_assert_cmpuint(le16_to_cpu(s->reason), ==, VIRTIO_HZ_WHY_MIGRATE);
+    /* In the order in which they last changed. */
+    peer_expect(fd, VIRTIO_HZ_R_DECLARATION, f);
+    g_assert_cmpstr((char *)f + HEAD + 16, ==, "nic/0");
+    g_assert_cmphex(ldq_le_p(doc + 4), ==, 0x1122334455667788);
+    peer_expect(fd, VIRTIO_HZ_R_DECLARATION, f);
+    g_assert_cmpstr((char *)f + HEAD + 16, ==, "vm");
+    peer_expect(fd, VIRTIO_HZ_R_NOTICE, f);
+    g_assert_cmpuint(notice_in(f)->id[0], ==, 2);
+    g_assert_cmpuint(notice_in(f)->state, ==, VIRTIO_HZ_STATE_COMPLETED);
+    peer_expect(fd, VIRTIO_HZ_R_NOTICE, f);
+    g_assert_cmpuint(notice_in(f)->id[0], ==, 1);
+    g_assert_cmpuint(le32_to_cpu(notice_in(f)->revision), ==, 3);
+    g_assert_cmpuint(le16_to_cpu(notice_in(f)->reply), ==,
+                     VIRTIO_HZ_REPLY_COUNTER);
+    g_assert_cmpuint(ldq_le_p((uint8_t *)(notice_in(f) + 1) + 4), ==, 99);
+    close(fd);
+    vm_stop(&vm);
+}
+
 /* loadvm under a live link. */
 static void test_loadvm(void)
 {
@@ -1383,6 +1491,10 @@ int main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     dir = g_dir_make_tmp("virtio-hz-test-XXXXXX", NULL);
+    if (getenv("HZ_SAVE_GOLDEN")) {
+        save_golden(getenv("HZ_SAVE_GOLDEN"));
+        return 0;
+    }
     qtest_add_func("/virtio-hz/hello", test_hello);
     qtest_add_func("/virtio-hz/half-frames", test_half_frames);
     qtest_add_func("/virtio-hz/broken", test_broken);
@@ -1397,6 +1509,7 @@ int main(int argc, char **argv)
     qtest_add_func("/virtio-hz/generation", test_generation);
     qtest_add_func("/virtio-hz/limits", test_limits);
     qtest_add_func("/virtio-hz/hostile", test_hostile);
+    qtest_add_data_func("/virtio-hz/golden/v1", "v1.gz", test_golden);
     qtest_add_func("/virtio-hz/loadvm", test_loadvm);
     qtest_add_func("/virtio-hz/hotplug", test_hotplug);
     qtest_add_func("/virtio-hz/mmio", test_mmio);

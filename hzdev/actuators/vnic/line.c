@@ -84,7 +84,7 @@ static void result_shaped(HzLine *line, HzLineState state)
            hz_leaf_name(line->have.leaf));
 }
 
-static void forget_kernel(HzLine *line)
+void hz_line_forget_kernel(HzLine *line)
 {
     line->settled = FALSE;
     line->datapath = NULL;
@@ -129,7 +129,7 @@ static void step_back(HzLine *line, HzScene *scene, const HzLink *nic, const HzD
     if (state->ours && !dry && !datapath->clear(scene, nic, state, &error)) {
         result(line, HZ_LINE_FAILED, "removing what is ours: %s", error->message);
     }
-    forget_kernel(line);
+    hz_line_forget_kernel(line);
 }
 
 static void shape_nic(HzLine *line, HzScene *scene, const HzLink *nic, const HzDatapath *datapath,
@@ -153,7 +153,7 @@ static void shape_nic(HzLine *line, HzScene *scene, const HzLink *nic, const HzD
     if (!dry && (!same || g_strcmp0(note, state->note) != 0) &&
         !datapath->shape(scene, nic, state, &want, note, &ifb, &error)) {
         result(line, HZ_LINE_FAILED, "%s", error->message);
-        forget_kernel(line);
+        hz_line_forget_kernel(line);
         return;
     }
     line->settled = TRUE;
@@ -181,7 +181,7 @@ static void unshape_nic(HzLine *line, HzScene *scene, const HzLink *nic,
         result(line, HZ_LINE_FAILED, "%s", error->message);
     }
     if (!dry) {
-        forget_kernel(line);
+        hz_line_forget_kernel(line);
     }
 }
 
@@ -193,7 +193,7 @@ static void clear_unclaimed(HzLine *line, HzScene *scene, const HzLink *nic, gbo
     if (nic && hz_datapath_tap.look(scene, nic, &state, NULL) && state.ours) {
         step_back(line, scene, nic, &hz_datapath_tap, &state, dry);
     } else {
-        forget_kernel(line);
+        hz_line_forget_kernel(line);
     }
 }
 
@@ -212,7 +212,7 @@ void hz_line_converge(HzLine *line, HzScene *scene, HzLeaf leaf, gboolean dry)
     }
     if (!datapath->look(scene, nic, &state, &error)) {
         result(line, HZ_LINE_FAILED, "%s", error->message);
-        forget_kernel(line);
+        hz_line_forget_kernel(line);
     } else if (!line->shape) {
         unshape_nic(line, scene, nic, datapath, &state, dry);
     } else if (state.foreign[0]) {
@@ -228,7 +228,7 @@ gboolean hz_line_clear(HzLine *line, HzScene *scene, GError **error)
     const HzLink *nic = hz_links_by_name(scene->links, line->ifname);
     HzNicState state;
 
-    forget_kernel(line);
+    hz_line_forget_kernel(line);
     /* Whatever claims it now: our marks are looked for in the same places. */
     return !nic || (hz_datapath_tap.look(scene, nic, &state, error) &&
                     (!state.ours || hz_datapath_tap.clear(scene, nic, &state, error)));

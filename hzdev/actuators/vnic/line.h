@@ -59,6 +59,8 @@ guint64 hz_note_static_rate(const char *note);
 gboolean hz_line_quick(HzLine *line, HzRtnl *rtnl, HzLeaf leaf);
 /* Look, then do what differs; with @dry only say so. */
 void hz_line_converge(HzLine *line, HzScene *scene, HzLeaf leaf, gboolean dry);
+/* Nothing of ours is known to be there any more. */
+void hz_line_forget_kernel(HzLine *line);
 /* Take all of ours away there. */
 gboolean hz_line_clear(HzLine *line, HzScene *scene, GError **error);
 /* What differs from what was set, into @what; FALSE when nothing does. */

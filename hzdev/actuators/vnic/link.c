@@ -185,8 +185,7 @@ void hz_ifb_add(HzBatch *batch, const char *name, guint32 mtu)
     struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
     struct nlattr *info;
 
-    ifi->ifi_flags = IFF_UP;
-    ifi->ifi_change = IFF_UP;
+    ifi->ifi_family = AF_UNSPEC;
     mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
     mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
     mnl_attr_put_u32(nlh, IFLA_TXQLEN, IFB_TXQLEN);
@@ -197,6 +196,22 @@ void hz_ifb_add(HzBatch *batch, const char *name, guint32 mtu)
     info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
     mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "ifb");
     mnl_attr_nest_end(nlh, info);
+}
+
+void hz_link_quiet(HzBatch *batch, int ifindex)
+{
+    struct nlmsghdr *nlh = hz_batch_add(batch, RTM_SETLINK, 0, "keeping IPv6 off device %d",
+                                        ifindex);
+    struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+    struct nlattr *families, *inet6;
+
+    ifi->ifi_index = ifindex;
+    families = mnl_attr_nest_start(nlh, IFLA_AF_SPEC);
+    inet6 = mnl_attr_nest_start(nlh, AF_INET6);
+    mnl_attr_put_u8(nlh, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+    mnl_attr_nest_end(nlh, inet6);
+    mnl_attr_nest_end(nlh, families);
+    hz_batch_tolerate(batch, EAFNOSUPPORT);
 }
 
 void hz_link_set(HzBatch *batch, int ifindex, gboolean up, const char *alias)

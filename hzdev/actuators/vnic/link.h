@@ -46,7 +46,9 @@ void hz_ifb_name(int nic_ifindex, char name[IFNAMSIZ]);
 int hz_ifb_owner(const HzLink *link);
 
 /* Requests into a batch. */
-void hz_ifb_add(HzBatch *batch, const char *name, guint32 mtu);
+void hz_ifb_add(HzBatch *batch, const char *name, guint32 mtu);      /* it is down */
+/* No IPv6 address of its own: what the host would send there isn't the guest's. */
+void hz_link_quiet(HzBatch *batch, int ifindex);
 void hz_link_set(HzBatch *batch, int ifindex, gboolean up, const char *alias);
 void hz_link_del(HzBatch *batch, int ifindex);
 

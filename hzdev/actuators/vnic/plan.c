@@ -213,13 +213,25 @@ static gboolean known_nic(HzVnic *vnic, const char *ifname)
     return FALSE;
 }
 
-/* An ifb of ours whose NIC is gone. */
-static void del_orphan(HzVnic *vnic, const HzLink *ifb, GError **error)
+gboolean hz_vnic_del_orphans(HzVnic *vnic, HzScene *scene, GError **error)
 {
-    g_autoptr(HzBatch) batch = hz_batch_new(vnic->rtnl);
+    g_autoptr(HzBatch) batch = NULL;
+    GHashTableIter iter;
+    gpointer value;
+    gboolean ok = TRUE;
 
-    hz_link_del(batch, ifb->ifindex);
-    hz_batch_commit(batch, error);
+    g_hash_table_iter_init(&iter, scene->links);
+    while (ok && g_hash_table_iter_next(&iter, NULL, &value)) {
+        const HzLink *link = value;
+        int owner = hz_ifb_owner(link);
+
+        if (owner && !hz_links_by_index(scene->links, owner)) {
+            batch = batch ? batch : hz_batch_new(vnic->rtnl);
+            hz_link_del(batch, link->ifindex);
+            ok = hz_batch_commit(batch, error);
+        }
+    }
+    return ok;
 }
 
 typedef void (*HzLeftoverFunc)(HzVnic *vnic, HzScene *scene, const HzLink *nic,
@@ -231,7 +243,7 @@ static void clear_leftover(HzVnic *vnic G_GNUC_UNUSED, HzScene *scene, const HzL
     hz_datapath_tap.clear(scene, nic, state, error);
 }
 
-/* Whatever of ours is on NICs no line of the plan is about. */
+/* Whatever of ours is on NICs no line of the plan is about, or was. */
 static gboolean sweep(HzVnic *vnic, HzScene *scene, HzLeftoverFunc func, GError **error)
 {
     GError *first = NULL;
@@ -241,19 +253,15 @@ static gboolean sweep(HzVnic *vnic, HzScene *scene, HzLeftoverFunc func, GError 
     g_hash_table_iter_init(&iter, scene->links);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const HzLink *link = value;
-        int owner = hz_ifb_owner(link);
         GError **slot = first ? NULL : &first;
         HzNicState state;
 
-        if (owner) {
-            if (!hz_links_by_index(scene->links, owner)) {
-                del_orphan(vnic, link, slot);
-            }
-        } else if (!known_nic(vnic, link->name) &&
-                   hz_datapath_tap.look(scene, link, &state, slot) && state.ours) {
+        if (!hz_ifb_owner(link) && !known_nic(vnic, link->name) &&
+            hz_datapath_tap.look(scene, link, &state, slot) && state.ours) {
             func(vnic, scene, link, &state, slot);
         }
     }
+    hz_vnic_del_orphans(vnic, scene, first ? NULL : &first);
     if (first) {
         g_propagate_error(error, first);
     }

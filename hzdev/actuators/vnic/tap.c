@@ -148,10 +148,13 @@ static gboolean shape(HzScene *scene, const HzLink *nic, const HzNicState *state
         return FALSE;
     }
     hz_ifb_name(nic->ifindex, ifb_name);
+    put_queue(batch, *ifb, ifb_name, &state->tx, want);
+    if (!state->ifb) {
+        hz_link_quiet(batch, *ifb);
+    }
     if (!state->ifb_up || g_strcmp0(state->note, note) != 0) {
         hz_link_set(batch, *ifb, TRUE, note);
     }
-    put_queue(batch, *ifb, ifb_name, &state->tx, want);
     put_queue(batch, nic->ifindex, nic->name, &state->rx, want);
     put_ingress(batch, nic, &state->ingress, *ifb);
     if (hz_batch_commit(batch, error)) {

@@ -56,6 +56,9 @@ GPtrArray *hz_vnic_apply(HzVnic *vnic, const HzWanted *wanted, guint n, GError *
 gboolean hz_vnic_forget(HzVnic *vnic, const char *const *keys, guint n, GError **error);
 gboolean hz_vnic_forget_all(HzVnic *vnic, GError **error);
 
+/* ifbs of ours whose NIC is gone. */
+gboolean hz_vnic_del_orphans(HzVnic *vnic, HzScene *scene, GError **error);
+
 /* hzd has been gone too long: every ceiling to its static rate, none where that is 0. */
 void hz_vnic_lift(HzVnic *vnic);
 

@@ -106,30 +106,22 @@ static void put_back(HzVnic *vnic, HzLine *line, HzScene *scene, const char *wha
     }
 }
 
-static void del_ifb(HzVnic *vnic, int ifb)
-{
-    g_autoptr(HzBatch) batch = hz_batch_new(vnic->rtnl);
-    g_autoptr(GError) error = NULL;
-
-    hz_link_del(batch, ifb);
-    if (!hz_batch_commit(batch, &error)) {
-        g_warning("%s", error->message);
-    }
-}
-
-/* The NIC was shaped and is gone, or is another device of the same name. */
+/* The NIC was shaped and is gone, has another name, or is another device of the same name. */
 static void nic_gone(HzVnic *vnic, HzLine *line, HzScene *scene)
 {
-    const HzLink *ifb = hz_links_by_index(scene->links, line->ifb);
+    const HzLink *renamed = hz_links_by_index(scene->links, line->ifindex);
+    g_autoptr(GError) error = NULL;
+    HzNicState state;
 
-    if (ifb && hz_ifb_owner(ifb) == line->ifindex) {
-        del_ifb(vnic, line->ifb);
+    if (renamed && hz_datapath_tap.look(scene, renamed, &state, &error) && state.ours) {
+        hz_datapath_tap.clear(scene, renamed, &state, &error);
     }
-    line->settled = FALSE;
-    line->datapath = NULL;
-    line->ifindex = line->ifb = 0;
+    if (error) {
+        g_warning("%s: leaving %s: %s", line->key, renamed->name, error->message);
+    }
+    hz_line_forget_kernel(line);
     hz_watch_reset(vnic, line);
-    tell(vnic, line, "gone", "the device is gone");
+    tell(vnic, line, "gone", renamed ? "the device has another name now" : "the device is gone");
 }
 
 static void check_settled(HzVnic *vnic, HzLine *line, HzScene *scene)
@@ -201,6 +193,9 @@ static gboolean on_check(gpointer opaque)
             check_line(vnic, line, scene);
         }
     }
+    if (!hz_vnic_del_orphans(vnic, scene, &error)) {
+        g_warning("removing the ifb of a device that is gone: %s", error->message);
+    }
     hz_watch_index(vnic);
     return G_SOURCE_REMOVE;
 }
@@ -208,7 +203,8 @@ static gboolean on_check(gpointer opaque)
 static void schedule_check(HzVnic *vnic)
 {
     if (!vnic->check) {
-        vnic->check = g_idle_add(on_check, vnic);
+        /* Not at idle's own priority: hzd talking all the time must not keep us from looking. */
+        vnic->check = g_idle_add_full(G_PRIORITY_DEFAULT, on_check, vnic, NULL);
     }
 }
 
@@ -224,6 +220,7 @@ static void on_link(HzVnic *vnic, const struct nlmsghdr *nlh)
 {
     const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
     g_autoptr(HzLink) link = NULL;
+    char ifb[IFNAMSIZ];
     GHashTableIter iter;
     gpointer line;
 
@@ -232,6 +229,10 @@ static void on_link(HzVnic *vnic, const struct nlmsghdr *nlh)
         return;
     }
     make_dirty(vnic, g_hash_table_lookup(vnic->by_index, GINT_TO_POINTER(ifi->ifi_index)));
+    hz_ifb_name(ifi->ifi_index, ifb);
+    if (nlh->nlmsg_type == RTM_DELLINK && if_nametoindex(ifb)) {
+        schedule_check(vnic);
+    }
     link = nlh->nlmsg_type == RTM_NEWLINK ? hz_link_parse(nlh) : NULL;
     if (!link) {
         return;

@@ -73,11 +73,18 @@ class Rig:
         return self
 
     def __exit__(self, kind, *_):
-        self.stop()
+        try:
+            self.stop()
+        except AssertionError as error:
+            self.clean(True)
+            raise error
+        self.clean(kind is not None)
+
+    def clean(self, show):
         self.host.close()
         for ns in [self.ns] + self.peers:
             sh("ip", "netns", "del", ns, check=False)
-        if kind is not None and os.path.exists(self.log):
+        if show and os.path.exists(self.log):
             with open(self.log, encoding="utf-8") as log:
                 sys.stdout.write("hz-vnic's log:\n" + log.read())
         shutil.rmtree(self.folder)
@@ -150,9 +157,9 @@ class Rig:
 
     def stop(self, how=signal.SIGTERM):
         if self.process:
-            self.process.send_signal(how)
-            self.process.wait(BOUND)
-            self.process = None
+            process, self.process = self.process, None
+            process.send_signal(how)
+            equal(process.wait(BOUND), 0 if how == signal.SIGTERM else -how, "hz-vnic's exit status")
 
     def apply(self, *lines):
         """Lines of line(); the results by key."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Other hands: what is ours is put back and reported, what is theirs is left alone and reported."""
+import subprocess
 import time
 
 from rig import MBIT, Rig, equal, has, line, until
@@ -184,6 +185,33 @@ def a_device_that_goes_takes_its_ifb_with_it():
         assert rig.shaped("tapA", 9 * MBIT)
 
 
+def a_device_of_another_name_is_left():
+    with Rig() as rig:
+        rig.tap("tapA", up=False)
+        before = rig.snapshot()
+        rig.start()
+        rig.shape("tapA", 9 * MBIT)
+        rig.ip("link", "set", "dev", "tapA", "name", "tapZ")
+        has(rig.host.event("gone")["data"]["what"], "another name")
+        until("nothing of ours is on it", lambda: rig.ifb("tapZ") is None)
+        equal(rig.snapshot().replace("tapZ", "tapA"), before)
+        rig.ip("link", "set", "dev", "tapZ", "name", "tapA")
+        rig.host.event("re-asserted")
+        assert rig.shaped("tapA", 9 * MBIT)
+
+
+def a_device_that_goes_in_the_middle_leaves_nothing():
+    with Rig() as rig:
+        rig.start()
+        # Whenever it goes, before, while or after the plan is applied.
+        for number in range(30):
+            rig.tap("tapA")
+            rig.shape("tapA", (9 + number % 2) * MBIT)
+            with subprocess.Popen(["ip", "-n", rig.ns, "link", "del", "tapA"]):
+                rig.apply(line("tapA", (20 + number) * MBIT))
+        until("no ifb is left", lambda: not [x for x in rig.links() if x.startswith("hzifb")])
+
+
 def a_device_may_come_later():
     with Rig() as rig:
         rig.start()
@@ -228,6 +256,7 @@ TESTS = [
     foreign_queues_of_a_multiqueue_tap_are_left_alone, shaped_once_the_foreign_one_is_gone,
     a_foreign_root_in_place_of_ours_stays, their_filters_beside_ours_stay,
     a_device_of_the_ifbs_name_is_left_alone, a_device_that_goes_takes_its_ifb_with_it,
+    a_device_of_another_name_is_left, a_device_that_goes_in_the_middle_leaves_nothing,
     a_device_may_come_later, a_bridge_port_that_leaves_is_no_device_that_goes,
     others_work_on_other_devices_is_not_looked_at,
 ]

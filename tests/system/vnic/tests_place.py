@@ -21,6 +21,9 @@ def both_directions_of_a_tap():
             # 200 Mbit/s = 25000000 B/s, as rate and as ceiling
             equal((entry["rate"], entry["ceil"]), (25000000, 25000000), device)
         assert rig.shaped("tapA", 25000000)
+        # The host doesn't speak on it: what is counted there is the guest's alone.
+        equal(rig.ip("address", "show", "dev", rig.ifb("tapA")).count("inet"), 0)
+        equal(rig.queue(rig.ifb("tapA"))["bytes"], 0)
 
 
 def a_veth_too():

@@ -142,7 +142,6 @@ def qmp_shell_works_on_the_control_socket(rig):
 def board_survives_an_hzd_that_comes_late(rig):
     """A guest runs and declares with no hzd at all; one that starts later has it all."""
     rig.config()
-    os.makedirs(os.path.dirname(rig.host.socket("A")), exist_ok=True)
     guest = rig.guest().ready()
     guest.run("hz declare nic/0 --net-max 30Mbit --persist")
     check(not board(guest)["status"]["provider"], "no provider")

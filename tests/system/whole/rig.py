@@ -42,7 +42,8 @@ class Rig:
         """@mode None: as shipped, where nothing is said."""
         said = f"mode={mode}\n" if mode else ""
         self.host.configure(f"[host]\n{said}{host}\n[uplink up0]\ncapacity=80Mbit\n\n[actuator vnic]\n{said}\n"
-                            f"[vm A]\nuuid={UUID}\ntenant=acme\nqmp={self.guest_folder('A')}/qmp-hz.sock\n{vm}\n"
+                            f"[vm A]\nuuid={UUID}\ntenant=acme\n"
+                            f"qmp={self.guest_folder('A')}/qmp-hz.sock;{self.guest_folder('B')}/qmp-hz.sock\n{vm}\n"
                             f"[vm A nic/0]\nifname=tapA\nuplink=up0\nnet-min=70Mbit\n")
 
     def guest_folder(self, name):

@@ -350,7 +350,7 @@ class Demo:
         source, target = self.hosts
         story.step("A is live-migrated to host 2 (40 Mbit/s), under another hzd")
         a.start("exec hz watch --json > /tmp/watch 2>&1")
-        until("hz watch", lambda: a.run("cat /tmp/watch").strip(), 30)
+        until("hz watch", lambda: a.run("cat /tmp/watch 2>/dev/null || true").strip(), 30)
         lines_before = len(a.run("cat /tmp/watch").splitlines())
         before = self.board("A")
         path = os.path.join(self.folder, "migrate.sock")

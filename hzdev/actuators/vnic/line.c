@@ -143,6 +143,10 @@ static void shape_nic(HzLine *line, HzScene *scene, const HzLink *nic, const HzD
     gboolean same;
     int ifb = state->ifb;
 
+    if (leaf == HZ_LEAF_N) {
+        /* Not probed, in observe: what is there is as good as any. */
+        leaf = state->rx.has_leaf ? state->rx.shape.leaf : HZ_LEAF_PFIFO;
+    }
     hz_line_want(line, nic->mtu, largest, leaf, &want);
     same = hz_state_is(state, &want, what, sizeof(what));
     if (dry && !same) {
@@ -156,7 +160,8 @@ static void shape_nic(HzLine *line, HzScene *scene, const HzLink *nic, const HzD
         hz_line_forget_kernel(line);
         return;
     }
-    line->settled = TRUE;
+    /* After a dry look too little is known to go by it: the note may be another. */
+    line->settled = !dry;
     line->datapath = datapath;
     line->ifindex = nic->ifindex;
     line->ifb = ifb;

@@ -47,6 +47,13 @@ def observe_after_enforce_changes_nothing_by_itself():
         assert rig.shaped("tapA", MBIT)
         rig.tc("qdisc", "del", "dev", "tapA", "root")
         rig.host.no_event(0.2)
+        rig.configure("enforce")
+        rig.shape("tapA", MBIT)
+        # One that was started anew and has probed nothing sees as much.
+        rig.stop()
+        rig.start("observe")
+        equal(rig.shape("tapA", MBIT), "unchanged")
+        equal(rig.shape("tapA", 2 * MBIT), "would-apply")
         # To give things back is allowed in every mode.
         rig.forget_all()
         assert rig.ifb("tapA") is None

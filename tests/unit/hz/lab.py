@@ -31,10 +31,14 @@ class Lab(unittest.TestCase):
         self.addCleanup(self.hand.close)
 
     def end_children(self):
-        for child in self.children:
+        for child in reversed(self.children):   # the board is the last to go
             if child.poll() is None:
+                child.terminate()       # a clean end is part of every test
+            try:
+                child.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
                 child.kill()
-            child.wait()
+                child.wait()
             for stream in (child.stdin, child.stdout, child.stderr):
                 if stream:
                     stream.close()

@@ -73,6 +73,12 @@ class Agent(Lab):
     def test_hooks_not_to_be_trusted(self):
         for name in ("10-write", "20-mode", "30-old.bak", "40-x~"):
             self.hook("reclaim/" + name, 'echo %s >> "$OUT/log"' % name)
+        self.hook("reclaim/50-owner", "exit 0")
+        if os.geteuid() == 0:
+            os.chown(self.path("hooks/reclaim/50-owner"), 12345, 12345)
+        else:
+            os.unlink(self.path("hooks/reclaim/50-owner"))
+        os.mkdir(self.path("hooks/reclaim/60-folder"))
         os.chmod(self.path("hooks/reclaim/10-write"), 0o777)
         os.chmod(self.path("hooks/reclaim/20-mode"), 0o644)
         p = self.agent()
@@ -80,6 +86,8 @@ class Agent(Lab):
         self.await_line(p.stderr, "unprepared")
         self.assertIn("10-write: left out: others may write", "".join(self.seen))
         self.assertIn("20-mode: left out: it isn't executable", "".join(self.seen))
+        if os.geteuid() == 0:
+            self.assertIn("50-owner: left out: its owner", "".join(self.seen))
         self.assertEqual(self.log(), [])
 
     def test_advice_and_end(self):
@@ -342,6 +350,35 @@ class Agent(Lab):
         self.assertNotIn("prepared", self.notice("4")["replied"])
         self.provider("notice 4 reclaim cancelled 1 gate " + HOUR)
         self.assertIn("closed", self.hz("reply", "4", "seen", status=1)[1])
+
+    def test_many_callers(self):
+        p = self.agent()
+        callers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(70)]
+        for s in callers:
+            self.addCleanup(s.close)
+            s.connect(self.path("agent"))
+            s.settimeout(PATIENCE)
+        self.await_line(p.stderr, "sent away")
+        self.assertEqual(callers[-1].recv(10), b"")
+        for s in callers:
+            s.close()
+        self.provider("notice 4 reclaim scheduled 1 gate " + HOUR)
+        self.until_replied("4", "seen")
+        self.hz("reply", "4", "decline")
+
+    def test_socket_that_cant_be_had(self):
+        self.env["HZ_AGENT_SOCKET"] = self.path("a" * 120)
+        self.assertIn("longer than the 107", self.hz("agent", status=1)[1])
+        self.env["HZ_AGENT_SOCKET"] = self.path("no/such/dir")
+        self.assertIn("No such file", self.hz("agent", status=1)[1])
+
+    def test_hook_that_cant_be_run(self):
+        self.write("hooks/reclaim/10-bad", "#!/no/such/interpreter\n")
+        p = self.agent("-f", self.write("needs", "max-pause = 1s\n"), "--declare", "nic/0:net-min=1Mbit")
+        self.assertEqual(self.declared(), {"vm": {"max-pause": "1s"}, "nic/0": {"net-min": "1Mbit"}})
+        self.provider("notice 4 reclaim scheduled 1 gate " + HOUR)
+        self.assertEqual(self.until_replied("4", "failed")["reply-arg"], 127)
+        self.await_line(p.stderr, "code 127")
 
     def test_second_agent(self):
         self.agent()

@@ -2,7 +2,10 @@
 """hz declare, withdraw, show, watch, reply, doctor."""
 import json
 import os
+import socket
+import struct
 import subprocess
+import threading
 import unittest
 
 from lab import PATIENCE, Lab
@@ -81,6 +84,30 @@ class Declare(Lab):
         self.assertEqual(verdicts, {"net-min": "pending", "vcpu-min": "recorded"})
         self.assertEqual(self.declared(), {})
 
+    def test_dry_run_for_people(self):
+        out = self.hz("declare", "--dry-run", "--net-min", "1Mbit")[0]
+        self.assertEqual(out.split(), ["nic/0", "net-min", "1Mbit", "pending"])
+        self.assertIn("contradict", self.hz("declare", "--hold", "--dry-run", "--net-min", "1Mbit", status=2)[1])
+
+    def test_fields_of_other_subjects(self):
+        self.hz("declare", "--gpu-min", "1", "--ckpt-interval-min", "1h", "--job-id", "my \"job\"")
+        self.assertEqual(sorted(self.declared()), ["ckpt", "gpu", "vm"])
+
+    def test_more_subjects_than_a_board_holds(self):
+        args = [a for i in range(17) for a in (f"nic/{i}", "--net-min", "1Mbit")]
+        self.assertIn("at most 16", self.hz("declare", *args, status=2)[1])
+
+    def test_hold_until_the_device_goes(self):
+        p = self.start("declare", "--hold", "--net-min", "1Mbit")
+        self.await_line(p.stdout, "net-min")
+        self.provider("unplug")
+        self.assertEqual(p.wait(PATIENCE), 5)
+
+    def test_update_refused(self):
+        p = self.start("declare", "--hold", "--net-min", "1Mbit")
+        self.await_line(p.stdout, "net-min")
+        self.assertIn("another program", self.hz("declare", "--update", "--net-max", "2Mbit", status=1)[1])
+
     def test_hold_until_killed(self):
         p = self.start("declare", "--hold", "--net-min", "1Mbit")
         self.await_line(p.stdout, "net-min")
@@ -129,6 +156,7 @@ class Withdraw(Lab):
         self.assertEqual(list(self.declared()), ["vm"])
         self.assertIn("no declaration", self.hz("withdraw", "nic/0", status=1)[1])
         self.assertIn("which subject", self.hz("withdraw", status=2)[1])
+        self.assertIn("--frob", self.hz("withdraw", "--frob", "vm", status=2)[1])
         self.assertIn("NIC", self.hz("withdraw", "NIC", status=2)[1])
 
 
@@ -157,6 +185,49 @@ class ShowAndWatch(Lab):
         self.assertIn("disruption", json.loads(p.stdout.readline())["changed"])
         self.provider("unplug")
         self.assertEqual(p.wait(PATIENCE), 5)
+
+    def test_watch_for_people(self):
+        p = self.start("watch")
+        self.await_line(p.stdout, "the board from the start")
+        self.hz("declare", "--max-pause", "1s")
+        self.await_line(p.stdout, "vm", "max-pause", "1s")
+        self.hz("withdraw", "vm")
+        self.await_line(p.stdout, "vm", "withdrawn")
+        self.provider("notice 1 pause scheduled 1 gate 7200000 1500 lapsed test")
+        self.await_line(p.stdout, "in 1h59m", "1.5s", "a test", "lapsed")
+        self.provider("notice 1 pause scheduled 2 gate 0")
+        self.await_line(p.stdout, "pause", "past")
+        self.provider("notice 1 pause scheduled 3 gate unknown")
+        self.await_line(p.stdout, "pause", "unknown")
+        self.provider("pause 2500")
+        self.await_line(p.stdout, "it stood still for 2.5s")
+        self.provider("restore")
+        self.await_line(p.stdout, "moved or restored")
+        self.await_line(p.stdout, "restored or cloned")
+        self.await_line(p.stdout, "cause: generation")
+        self.provider("drop 1")
+        self.await_line(p.stdout, "forgotten")
+
+    def test_watch_skips_what_cant_be_understood(self):
+        p = self.start("watch", "--json")
+        p.stdout.readline()
+        self.provider("raw 0102030405", "notice 1 pause scheduled 1 gate 1000", "drop 1")
+        while not json.loads(p.stdout.readline()).get("notice", {}).get("gone"):
+            pass
+
+    def test_show_a_pause_and_fields_unknown(self):
+        self.provider("pause 2500")
+        self.assertEqual(self.show()["status"]["pause-ns"] // 10**6, 2500)
+        # A declaration of field 0x7001 with bytes 01 02 by a newer program, as the driver tells it:
+        # head (size 128, head 80, type, flags, body 48), key, then seq, verdict_seq, lengths, document.
+        key = b"vm".ljust(32, b"\0")
+        head = struct.pack("=IHHIIQQQ", 128, 72, 0x202, 0, 32, 1, 99, 0) + key
+        body = struct.pack("<QQHHI", 5, 0, 8, 0, 0) + struct.pack("<HH2s2x", 0x7001, 2, b"\1\2")
+        self.assertEqual((len(head), len(body)), (72, 32))
+        p = self.start("watch")
+        self.await_line(p.stdout, "the board from the start")
+        self.provider("raw " + (head + body).ljust(128, b"\0").hex())
+        self.await_line(p.stdout, "vm", "0x7001", "0102", "pending")
 
     def test_watch_ends_when_nobody_reads(self):
         p = self.start("watch")
@@ -194,6 +265,18 @@ class Reply(Lab):
             for w in words:
                 self.assertIn(w, err)
 
+    def test_no_agent_at_its_socket(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(self.path("agent"))
+            s.listen(1)
+            t = threading.Thread(target=lambda: s.accept()[0].close())
+            t.start()
+            self.hz("reply", "ab1", "seen", status=1)
+            t.join()
+        other = self.start("run", "--on", "pause=ok", "sleep", "1000")
+        self.await_line(other.stderr, "prepared")
+        self.assertIn("isn't an hz agent", self.hz("reply", "ab1", "seen", status=1)[1])
+
     def test_closed_notice(self):
         self.provider("notice ab1 pause cancelled 1 gate 60000")
         self.assertIn("closed", self.hz("reply", "ab1", "seen", status=1)[1])
@@ -225,6 +308,19 @@ class Elsewhere(Lab):
         self.assertFalse(out["ok"])
         self.assertEqual(result["open"], "ok")
         self.assertEqual((result["provider"], result["responder"]), ("note", "note"))
+        text = self.hz("doctor", status=1)[0]
+        self.assertIn("nobody answers notices", text)
+        self.provider("provider 1")
+        agent = self.start("agent", "--state", self.path("state"))
+        self.await_line(agent.stderr, "answering notices")
+        text = self.hz("doctor", status=1)[0]
+        for w in ("is listening", "some program answers", self.path("agent")):
+            self.assertIn(w, text)
+        self.env["HZ_AGENT_SOCKET"] = self.path("a" * 120)
+        self.env["HZ_DEVICE"] = self.path("none")
+        text = self.hz("doctor", status=1)[0]
+        for w in ("File name too long", self.path("none"), "FAIL  open"):
+            self.assertIn(w, text)
         self.assertEqual(result["driver"], "fail" if not os.path.exists("/sys/module/virtio_hz")
                          else result["driver"])
 

@@ -2,6 +2,8 @@
 """hz run without an agent: the program, its declarations, what notices do to it."""
 import os
 import signal
+import socket
+import threading
 import unittest
 
 from lab import PATIENCE, Lab, alive, stopped
@@ -39,6 +41,7 @@ class Run(Lab):
 
     def test_command_line_errors(self):
         for args, words in ((["--on", "pauze=USR1", "true"], ["pauze", "'pause'"]),
+                            (["--on", "qqqqqq=USR1", "true"], ["qqqqqq", "such as"]),
                             (["--on", "pause=USR9", "true"], ["USR9", "exec:"]),
                             (["--on", "pause", "true"], ["KIND=ACTION"]),
                             (["--on", "pause=USR1@soon", "true"], ["'soon'", "90s"]),
@@ -73,6 +76,40 @@ class Run(Lab):
         p.kill()
         self.until("withdrawn", lambda: self.declared() == {})
         self.until("the program's end", lambda: not alive(self.pid))
+
+    def test_declares_a_file(self):
+        p = self.run_program("-f", self.write("needs", "net-min = 3Mbit\n"), "--on", "pause=SIGUSR1")
+        self.assertEqual(self.declared(), {"nic/0": {"net-min": "3Mbit"}})
+        self.end_now(p)
+
+    def end_now(self, p):
+        p.terminate()
+        self.end(p, 0)
+
+    def test_agent_that_isnt_one(self):
+        self.env["HZ_AGENT_SOCKET"] = self.path("a" * 120)
+        self.assertIn("too long", self.hz("run", "--on", "pause=ok", "true", status=125)[1])
+        self.env["HZ_AGENT_SOCKET"] = self.path("agent")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(self.path("agent"))
+            s.listen(1)
+
+            def hang_up():
+                with s.accept()[0] as caller:
+                    caller.recv(200)
+            t = threading.Thread(target=hang_up)
+            t.start()
+            self.assertIn("doesn't answer", self.hz("run", "--on", "pause=ok", "true", status=125)[1])
+            t.join()
+
+    def test_proof_file_here(self):
+        self.env["OUT"] = "."
+        p = self.start("run", "--on", "pause=USR1", "--prepared-when", "file=usr1", "--", self.program,
+                       cwd=self.dir.name)
+        self.until("the program", lambda: os.path.exists(self.path("pid")))
+        self.provider("notice 1 pause scheduled 1 gate 60000")
+        self.until_replied("1", "prepared")
+        self.end_now(p)
 
     def test_signals_are_forwarded(self):
         p = self.run_program()
@@ -282,6 +319,7 @@ class Run(Lab):
         self.env["HZ_DEVICE"] = self.path("none")
         self.assertIn("virtio_hz", self.hz("run", "--net-min", "1Mbit", "true", status=125)[1])
         self.hz("run", "--if-available", "--net-min", "1Mbit", "sh", "-c", "exit 5", status=5)
+        self.hz("run", "--if-available", "no-such-program", status=127)
 
 
 if __name__ == "__main__":

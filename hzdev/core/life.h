@@ -53,7 +53,7 @@ struct hz_life_output {
     bool start;                         /* the impact begins now */
     bool closed;                        /* just closed */
     bool early;                         /* it began because the guest was prepared */
-    uint64_t granted;                   /* of an EXTEND, ns; less than asked when the bound cut it */
+    uint64_t granted;                   /* of an EXTEND, ns; less than asked when cut */
     const char *why;                    /* one clause to log; never NULL */
 };
 

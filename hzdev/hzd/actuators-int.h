@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hzd actuators: the inside, shared by actuators.c (who is there) and actuator.c (speaking to one). */
+/*
+ * hzd actuators: the inside, shared by actuators.c (who is there) and
+ * actuator.c (speaking to one).
+ */
 #ifndef HZ_HZD_ACTUATORS_INT_H
 #define HZ_HZD_ACTUATORS_INT_H
 
@@ -41,7 +44,8 @@ struct HzActuators {
     struct HzSpawner *spawner;
 };
 
-#define HZ_ACTUATOR_START (5 * HZ_SEC)  /* so long may it take to come (back) before that's a fact */
+/* So long may it take to come (back) before that is a fact. */
+#define HZ_ACTUATOR_START (5 * HZ_SEC)
 
 HzActuator *hz_actuators_find(const HzHost *host, const char *name);
 HzActuator *hz_actuator_new(HzHost *host, const char *name);
@@ -52,7 +56,10 @@ void hz_actuator_up(HzActuator *a, HzChannel *channel, JsonObject *greeting);
 void hz_actuator_closed(HzActuator *a, const GError *why);
 void hz_actuator_message(HzActuator *a, JsonObject *message);
 
-/* Send a command; the answer comes to @answer unless the actuator is freed before. @opaque is g_free()d after. */
+/*
+ * Send a command; the answer comes to @answer unless the actuator is freed
+ * before. @opaque is g_free()d after.
+ */
 typedef void (*HzActuatorAnswer)(HzActuator *a, JsonNode *value, const GError *error,
                                  gpointer opaque);
 void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,

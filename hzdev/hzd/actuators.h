@@ -12,7 +12,8 @@
 #include "hzd.h"
 
 typedef enum {
-    HZ_ACTUATOR_ABSENT, HZ_ACTUATOR_GREETED, HZ_ACTUATOR_READY, HZ_ACTUATOR_HUNG, HZ_ACTUATOR_FAILING,
+    HZ_ACTUATOR_ABSENT, HZ_ACTUATOR_GREETED, HZ_ACTUATOR_READY, HZ_ACTUATOR_HUNG,
+    HZ_ACTUATOR_FAILING,
 } HzActuatorHealth;
 
 /* So long may an answer take (a variable for tests only). */
@@ -21,7 +22,10 @@ extern uint64_t hz_actuator_answer_ns;
 HzActuators *hz_actuators_new(HzHost *host, GError **error);
 void hz_actuators_free(HzActuators *actuators);
 
-/* --spawn: run the programs themselves as children. @unclean: some may still be there from a killed hzd. */
+/*
+ * --spawn: run the programs themselves as children. @unclean: some may still
+ * be there from a killed hzd.
+ */
 void hz_actuators_spawn(HzHost *host, gboolean unclean);
 
 HzActuatorHealth hz_actuator_health(const HzHost *host, const char *name);
@@ -40,9 +44,13 @@ HzMode hz_actuators_told(const HzHost *host, const char *name);
 void hz_actuators_configure(HzHost *host);
 
 /* vnic */
-void hz_actuators_observe(HzHost *host, JsonArray *keys);                   /* -> hz_plan_observed() */
-void hz_actuators_apply(HzHost *host, uint64_t epoch, JsonArray *plan);     /* -> hz_plan_applied() */
-/* Give things back: @keys, or NULL for all. @done is called once, also when there is no actuator. */
+/* Answered by hz_plan_observed(), and by hz_plan_applied() or hz_plan_apply_failed(). */
+void hz_actuators_observe(HzHost *host, JsonArray *keys);
+void hz_actuators_apply(HzHost *host, uint64_t epoch, JsonArray *plan);
+/*
+ * Give things back: @keys, or NULL for all. @done is called once, also when
+ * there is no actuator.
+ */
 typedef void (*HzForgetFunc)(HzHost *host, const GError *error, gpointer opaque);
 void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpointer opaque);
 

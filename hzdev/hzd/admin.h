@@ -11,9 +11,13 @@ gboolean hz_admin_thaw(HzHost *host, const char *who, GError **error);
 
 /* The state before hz, for one VM or (NULL) all, until reload or set-mode takes them up again. */
 typedef void (*HzAdminDone)(const GError *error, gpointer opaque);
-void hz_admin_release(HzHost *host, const char *vm, const char *who, HzAdminDone done, gpointer opaque);
+void hz_admin_release(HzHost *host, const char *vm, const char *who, HzAdminDone done,
+                      gpointer opaque);
 
-/* Of the host (both NULL), one VM, or one actuator; until the next start or reload. UNSET: the configuration's. */
+/*
+ * Of the host (both NULL), one VM, or one actuator; until the next start or
+ * reload. UNSET: the configuration's.
+ */
 gboolean hz_admin_set_mode(HzHost *host, const char *vm, const char *actuator, HzMode mode,
                            const char *who, GError **error);
 

@@ -75,7 +75,10 @@ void hz_event_refused(HzVm *vm, pid_t pid, uid_t uid, const char *why)
     tell(vm->host, "VM_LINK", "refused", o);
 }
 
-/* Is there room in the VM's share of written declarations? Tells what was left out when there is again. */
+/*
+ * Is there room in the VM's share of written declarations? Tells what was
+ * left out when there is again.
+ */
 static gboolean may_write(HzVm *vm)
 {
     uint64_t now = hz_now();

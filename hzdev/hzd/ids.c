@@ -9,7 +9,9 @@ char *hz_id_text(const uint8_t id[16])
     GString *s = g_string_sized_new(37);
 
     for (unsigned i = 0; i < 16; i++) {
-        g_string_append_printf(s, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+        gboolean dash = i == 4 || i == 6 || i == 8 || i == 10;
+
+        g_string_append_printf(s, "%s%02x", dash ? "-" : "", id[i]);
     }
     return g_string_free(s, FALSE);
 }

@@ -7,7 +7,10 @@
 
 #include "core/wire.h"
 
-/* {"net-min": 25000000, …}: numbers in the field's unit, ids and masks as text, unknown fields by "0x…". */
+/*
+ * {"net-min": 25000000, …}: numbers in the field's unit, ids and masks as
+ * text, unknown fields by "0x…".
+ */
 JsonObject *hz_json_doc(const void *doc, size_t len);
 JsonArray *hz_json_verdicts(const struct hz_verdict *v, unsigned count);
 void hz_json_set_id(JsonObject *o, const char *name, const uint8_t id[VIRTIO_HZ_UUID_LEN]);

@@ -28,7 +28,10 @@ static uint64_t point(uint64_t remaining, uint64_t now, uint64_t none)
     return remaining < HZ_LIFE_NEVER - 1 - now ? now + remaining : HZ_LIFE_NEVER;
 }
 
-/* One found on the board that nobody here remembers: hzd was restarted, or the VM came from elsewhere. */
+/*
+ * One found on the board that nobody here remembers: hzd was restarted, or
+ * the VM came from elsewhere.
+ */
 static HzNotice *adopt(HzVm *vm, const struct hz_notice *n)
 {
     HzNotice *notice = hz_notice_new(vm, n->id);

@@ -6,7 +6,8 @@
 #include "notices.h"
 #include "vm.h"
 
-#define HZ_NOTICE_KEEP (600 * HZ_SEC)   /* so long a closed one stays readable, here and on the board */
+/* So long a closed one stays readable, here and (while there is room) on the board. */
+#define HZ_NOTICE_KEEP (600 * HZ_SEC)
 #define HZ_NOTICE_CLOSED_MAX 64         /* of these a VM, remembered here */
 
 /* notice-life.c */

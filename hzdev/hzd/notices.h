@@ -59,7 +59,8 @@ struct HzNotice {
     gboolean acting;            /* the wrapped act runs */
     gboolean drain;
     uint64_t cookie;            /* of the frame last sent */
-    uint64_t created_us, told_us, seen_us, prepared_us, started_us, closed_us;  /* wall, µs; 0: not yet */
+    /* wall clock, µs; 0: not yet */
+    uint64_t created_us, told_us, seen_us, prepared_us, started_us, closed_us;
     uint64_t stopped_ns;        /* of a PAUSE: STOP came at, hz_now() */
     int64_t stopped_wall_us;    /* … and by the hypervisor's clock; 0: not told */
     gboolean resumed;           /* RESUME has come */

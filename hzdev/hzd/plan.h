@@ -28,7 +28,8 @@ typedef struct {
     gboolean decided;           /* it took part in the last decision */
     gboolean exists, shapeable, ours;   /* as the actuator sees it */
     char *why;                  /* it can't be shaped because */
-    char *result;               /* the actuator's word: applied, unchanged, would-apply, failed, unsupported; NULL: none yet */
+    /* the actuator's word: applied, unchanged, would-apply, failed, unsupported; NULL: none yet */
+    char *result;
     char *detail;
     gboolean told;              /* the rate last told to the guest: */
     uint64_t told_rate;         /* bytes/s, 0 none */

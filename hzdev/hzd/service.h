@@ -5,7 +5,10 @@
 
 #include <glib.h>
 
-/* Lock run-dir/hzd.lock: fd, held until the process ends, or -1. *@unclean: the last one didn't stop in order. */
+/*
+ * Lock run-dir/hzd.lock: fd, held until the process ends, or -1. *@unclean:
+ * the last one didn't stop in order.
+ */
 int hz_service_lock(const char *run_dir, gboolean *unclean, GError **error);
 /* In order: what is left of the lock says so. */
 void hz_service_unlock(int fd);

@@ -14,7 +14,10 @@
 
 #define HZ_SECRET_LEN 32
 
-/* Open (making the directory and the secret when they aren't there). An unreadable or unwritable secret is an error. */
+/*
+ * Open (making the directory and the secret when they aren't there). An
+ * unreadable or unwritable secret is an error.
+ */
 HzState *hz_state_open(const char *dir, GError **error);
 void hz_state_free(HzState *state);
 
@@ -24,7 +27,10 @@ gboolean hz_state_write(HzState *state, const char *name, const char *body, GErr
 char *hz_state_read(HzState *state, const char *name, GError **error);
 gboolean hz_state_remove(HzState *state, const char *name, GError **error);
 
-/* First 16 bytes of HMAC-SHA256(secret, tenant NUL domain NUL key): stable, unrelated between tenants. */
+/*
+ * First 16 bytes of HMAC-SHA256(secret, tenant NUL domain NUL key): stable,
+ * unrelated between tenants.
+ */
 void hz_state_id(const HzState *state, const char *tenant, const char *domain, const char *key,
                  uint8_t id[VIRTIO_HZ_UUID_LEN]);
 

@@ -16,7 +16,8 @@
 typedef struct {
     uint8_t subject[VIRTIO_HZ_KEY_LEN];     /* zero ended */
     struct hz_declaration d;
-    unsigned judged;            /* what the vocabulary alone says of each field; PENDING: it counts */
+    /* what the vocabulary alone says of each field; PENDING: it counts */
+    unsigned judged;
     struct hz_verdict judge[VIRTIO_HZ_MAX_FIELDS];
     unsigned session;           /* the session that told it last */
     uint64_t gone_at;           /* withdrawn or lost at; 0: it stands */
@@ -87,7 +88,10 @@ bool hz_vm_expire(HzVm *vm);
 /* Something about it changed: decide, as soon as its share of decisions allows. */
 void hz_vm_kick(HzVm *vm);
 
-/* What the link brings. A record that makes no sense is answered by what is wrong with it, else NULL. */
+/*
+ * What the link brings. A record that makes no sense is answered by what is
+ * wrong with it, else NULL.
+ */
 void hz_vm_session(HzVm *vm, const struct hz_hello *hello);
 const char *hz_vm_record(HzVm *vm, const struct hz_rec *rec);
 void hz_vm_sync(HzVm *vm);
@@ -104,6 +108,7 @@ unsigned hz_vm_pauses_last_hour(HzVm *vm);
 
 /* For the control socket. */
 JsonArray *hz_vms_json(HzHost *host);
-JsonObject *hz_vm_json(HzVm *vm);           /* everything: links, declarations with verdicts, notices, nics */
+/* Everything: links, declarations with verdicts, notices, nics. */
+JsonObject *hz_vm_json(HzVm *vm);
 
 #endif /* HZ_HZD_VM_H */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hzd world: the decision core's input as JSON, and back, so that any decision can be made again. */
+/*
+ * hzd world: the decision core's input as JSON, and back, so that any
+ * decision can be made again.
+ */
 #include <string.h>
 
 #include "core/vocabulary.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""hzd as a process: its command line, signals, lock, service manager, and the actuators it runs itself."""
+"""hzd as a process: command line, signals, lock, service manager, the actuators it runs itself."""
 import json
 import os
 import shutil

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* core life: what is legal, when an impact begins, how far a deadline moves. Times are small numbers of no unit. */
+/*
+ * core life: what is legal, when an impact begins, how far a deadline moves.
+ * Times are small numbers of no unit.
+ */
 #include <errno.h>
 #include <glib.h>
 

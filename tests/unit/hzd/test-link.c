@@ -178,7 +178,10 @@ static void test_uuid(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 
 /* -- strangers ---------------------------------------------------------- */
 
-/* Another process of our uid: connects, says HELLO, and tells by its exit status whether it was closed. */
+/*
+ * Another process of our uid: connects, says HELLO, and tells by its exit
+ * status whether it was closed.
+ */
 static pid_t stranger(Fixture *f, unsigned connections)
 {
     g_autofree char *path = g_strdup_printf("%s/vm/A.sock", f->kit->run);

@@ -546,7 +546,8 @@ static void test_restart(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     WAIT(shows(f->a, open, VIRTIO_HZ_STATE_STARTED));
     notice = notice_of(f, "A", open);
     g_assert_true(notice->seen_us && notice->prepared_us && notice->adopted);
-    g_assert_true(order(f, hz_notices_complete, "open", NULL));     /* by the key, which it forgot */
+    /* by the key, whose text it forgot */
+    g_assert_true(order(f, hz_notices_complete, "open", NULL));
     g_assert_true(order(f, hz_notices_cancel, "closed", NULL));     /* repeats still are ones */
     WAIT(shows(f->c, late, VIRTIO_HZ_STATE_STARTED));
     g_assert_cmpuint(f->a->refusals + f->c->refusals, ==, 0);

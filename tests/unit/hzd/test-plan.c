@@ -91,7 +91,10 @@ static void test_clamped(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(guest_verdict(f->a, "nic/0", HZ_F_NET_MIN).value, ==, 5000000);
 }
 
-/* Minimums that don't fit: in proportion, and what is left to each is told in buckets, downwards. */
+/*
+ * Minimums that don't fit: in proportion, and what is left to each is told in
+ * buckets, downwards.
+ */
 static void test_contention(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
     struct hz_verdict v;

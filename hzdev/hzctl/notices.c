@@ -226,6 +226,19 @@ static void print_placed(JsonNode *node)
     printf("key %s\n", hzctl_word(o, "key"));
 }
 
+/* Some were refused: what was asked for isn't wholly so. */
+static gboolean any_refused(JsonObject *answer)
+{
+    JsonArray *a = hzctl_array(answer, "notices");
+
+    for (guint i = 0; i < hzctl_len(a); i++) {
+        if (!g_strcmp0(hzctl_text(hzctl_at(a, i), "status"), "refused")) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* The last argument is the kind; a test may leave it out. */
 static gboolean take_kind(char **args, guint *n)
 {
@@ -251,6 +264,7 @@ static int cmd_notify(HzctlApp *app, char **args)
     g_autoptr(JsonNode) answer = NULL;
     g_autofree char *cause = NULL;
     guint n = g_strv_length(args);
+    gboolean refused;
     gint64 ms;
 
     if (!take_kind(args, &n) || !set_targets(o, args, n) || !set_common(o) || !read_timeout(&ms)) {
@@ -271,7 +285,9 @@ static int cmd_notify(HzctlApp *app, char **args)
     if (opt.wait) {
         return hzctl_wait_notices(app, json_node_get_object(answer), cause, ms);
     }
-    return hzctl_answer(app, g_steal_pointer(&answer), print_placed);
+    refused = any_refused(json_node_get_object(answer));
+    hzctl_answer(app, g_steal_pointer(&answer), print_placed);
+    return refused ? HZCTL_INCOMPLETE : HZCTL_OK;
 }
 
 /* -- notice start, complete, cancel -------------------------------------- */

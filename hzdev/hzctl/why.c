@@ -120,13 +120,13 @@ static void print_line(JsonObject *world, JsonObject *line)
            hzctl_text(line, "detail") ? hzctl_text(line, "detail") : "", hzctl_word(line, "mode"));
 }
 
-static const char *nic_wanted;
+static const char *nic_wanted;      /* its key's end, "/nic/0"; NULL: all */
+static guint printed;
 
 static void print_why(JsonNode *node)
 {
     JsonObject *o = json_node_get_object(node);
     JsonArray *plan = hzctl_array(o, "plan");
-    guint printed = 0;
 
     printf("decided %s (epoch %" G_GINT64_FORMAT ")\n", hzctl_clock(hzctl_int(o, "us", 0)),
            hzctl_int(o, "epoch", 0));
@@ -138,22 +138,25 @@ static void print_why(JsonNode *node)
             printed++;
         }
     }
-    if (!printed) {
-        printf("no plan about NIC %s\n", nic_wanted ? nic_wanted : "any");
-    }
 }
 
 static int cmd_why(HzctlApp *app, char **args)
 {
     JsonObject *o = json_object_new();
     g_autofree char *suffix = args[1] ? g_strdup_printf("/%s", args[1]) : NULL;
+    int rc;
 
     json_object_set_string_member(o, "vm", args[0]);
     if (at_opt) {
         json_object_set_string_member(o, "at", at_opt);
     }
     nic_wanted = suffix;
-    return hzctl_answer(app, hzctl_call(app, FALSE, "query-why", o), print_why);
+    rc = hzctl_answer(app, hzctl_call(app, FALSE, "query-why", o), print_why);
+    if (!rc && !app->json && !printed) {
+        return hzctl_fail(HZCTL_ERROR, "VM '%s' has no %s there", args[0],
+                          args[1] ? args[1] : "NIC");
+    }
+    return rc;
 }
 
 const HzctlCommand hzctl_why_commands[] = {

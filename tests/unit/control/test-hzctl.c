@@ -160,6 +160,9 @@ static void test_looking(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     WAIT(kit_audited(f->kit, "plan", "\"A/nic/0\""));
     run(f, "why A", OK);
     says(f, "because:");
+    run(f, "why A nic/0", OK);
+    run(f, "why A nic/3", ERROR);
+    says(f, "VM 'A' has no nic/3");
     run(f, "why A --at -10h", ERROR);
     says(f, "no plan about VM 'A'");
 }
@@ -242,6 +245,8 @@ static void test_notice(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     says(f, "nokey");
     run(f, "notices --open", OK);
     says(f, "no notices");
+    run(f, "notify A B pause --duration 1s --deadline 1h --key some", INCOMPLETE);
+    says(f, "no qmp= is configured");
     run(f, "notify A reclame", ERROR);
     says(f, "no kind 'reclame'");
 }

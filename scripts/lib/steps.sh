@@ -60,7 +60,12 @@ step() {
     printf '  (%d s)\n' $((SECONDS - start)) >&2
     grep -E '^ *SKIP' "$log" | sed 's/^ */    /' >&2 || true
     if [ "$f" != 0 ]; then
-        { grep -E -m 15 '^ *(FAIL|not ok|error:)|ERROR|error:' "$log" && echo ... || true; tail -n 15 "$log"; } | sed 's/^/    | /' >&2
+        {
+            if grep -E -m 15 '^ *(FAIL|not ok|error:)|ERROR|error:' "$log"; then
+                echo ...
+            fi
+            tail -n 15 "$log"
+        } | sed 's/^/    | /' >&2
         echo "    | all of it: $log" >&2
     fi
 }

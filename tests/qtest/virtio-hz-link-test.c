@@ -1049,14 +1049,12 @@ static void test_generation(void)
 
 /* -- tests: hostile streams --------------------------------------------- */
 
-/* Does a QEMU refuse @file because of virtio-hz, without coming to harm? */
-static void expect_refusal(const char *file, const char *props,
-                           const char *what, const char *why)
+/* Does a QEMU with @args exit by itself, saying @why? */
+static void expect_exit(const char *args, const char *what, const char *why)
 {
-    g_autofree char *args = vm_args(NULL, props, "");
     g_autofree char *cmd = g_strdup_printf(
-        "timeout 60 %s %s -accel qtest -display none -audio none "
-        "-incoming 'exec:cat %s'", getenv("QTEST_QEMU_BINARY"), args, file);
+        "timeout 60 %s -display none -audio none %s",
+        getenv("QTEST_QEMU_BINARY"), args);
     g_autofree char *err = NULL;
     int status;
 
@@ -1064,9 +1062,57 @@ static void expect_refusal(const char *file, const char *props,
     g_test_message("%s: status 0x%x, %s", what, status, err);
     g_assert_true(WIFEXITED(status));
     g_assert_cmpint(WEXITSTATUS(status), ==, 1);
-    g_assert_nonnull(strstr(err, "virtio-hz"));
-    if (why) {
-        g_assert_nonnull(strstr(err, why));
+    g_assert_nonnull(strstr(err, why));
+}
+
+/* Does it refuse the stream @file because of virtio-hz? */
+static void expect_refusal(const char *file, const char *props,
+                           const char *what, const char *why)
+{
+    g_autofree char *args = vm_args(NULL, props, "-accel qtest");
+    g_autofree char *all = g_strdup_printf("%s -incoming 'exec:cat %s'", args,
+                                           file);
+
+    expect_exit(all, what, why);
+}
+
+/* What can't be: said at the start, with the name, the value, the limit. */
+static void test_start_errors(void)
+{
+    static const struct {
+        const char *args, *why;
+    } wrong[] = {
+        { "-M pc -device virtio-hz-pci -device virtio-hz-pci",
+          "virtio-hz: a VM has one such device at most" },
+        { "-M pc -device virtio-hz-pci,declarations=17",
+          "virtio-hz: declarations=17 is not in 1..16" },
+        { "-M pc -device virtio-hz-pci,declarations=0",
+          "virtio-hz: declarations=0 is not in 1..16" },
+        { "-M pc -device virtio-hz-pci,notices=33",
+          "virtio-hz: notices=33 is not in 1..32" },
+        { "-M pc -device virtio-hz-pci,doc-size=60",
+          "virtio-hz: doc-size=60 is not in 64..1024" },
+        { "-M pc -device virtio-hz-pci,doc-size=66",
+          "virtio-hz: doc-size=66 is not a multiple of 4" },
+        { "-M pc -device virtio-hz-pci,generation=none", "generation" },
+        { "-M pc -device virtio-hz-pci,chardev=none", "none" },
+        { "-M microvm -device virtio-hz-device "
+          "-global virtio-mmio.force-legacy=true",
+          "-global virtio-mmio.force-legacy=false" },
+    };
+    g_autofree char *rr = path_of("rr");
+    g_autofree char *replay = g_strdup_printf(
+        "-M pc -accel tcg -nodefaults -device virtio-hz-pci "
+        "-icount shift=7,rr=record,rrfile=%s", rr);
+
+    for (int i = 0; i < ARRAY_SIZE(wrong); i++) {
+        g_autofree char *args = g_strdup_printf("-accel qtest -nodefaults %s",
+                                                wrong[i].args);
+
+        expect_exit(args, wrong[i].args, wrong[i].why);
+    }
+    if (qtest_has_accel("tcg")) {
+        expect_exit(replay, "record", "virtio-hz: record/replay");
     }
 }
 
@@ -1212,7 +1258,7 @@ static void try_spoilt(const uint8_t *stream, gsize len, size_t base,
             break;
         }
         g_assert_true(g_file_set_contents(file, (char *)copy, len, NULL));
-        expect_refusal(file, props, what, NULL);
+        expect_refusal(file, props, what, "virtio-hz");
     }
 }
 
@@ -1495,6 +1541,7 @@ int main(int argc, char **argv)
         save_golden(getenv("HZ_SAVE_GOLDEN"));
         return 0;
     }
+    qtest_add_func("/virtio-hz/start-errors", test_start_errors);
     qtest_add_func("/virtio-hz/hello", test_hello);
     qtest_add_func("/virtio-hz/half-frames", test_half_frames);
     qtest_add_func("/virtio-hz/broken", test_broken);

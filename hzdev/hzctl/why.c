@@ -8,10 +8,13 @@
 #include <string.h>
 
 static char *at_opt;
+static gboolean replay_opt;
 
 static const GOptionEntry why_options[] = {
     { "at", 0, 0, G_OPTION_ARG_STRING, &at_opt, "As it was then: 2026-12-01T09:00:00Z, -5m",
       "TIME|-AGO" },
+    { "replay", 0, 0, G_OPTION_ARG_NONE, &replay_opt,
+      "Decide the recorded world again: is it the same plan?", NULL },
     { 0 },
 };
 
@@ -120,6 +123,70 @@ static void print_line(JsonObject *world, JsonObject *line)
            hzctl_text(line, "detail") ? hzctl_text(line, "detail") : "", hzctl_word(line, "mode"));
 }
 
+/* -- again --------------------------------------------------------------- */
+
+static JsonObject *line_of(JsonArray *plan, JsonNode *id)
+{
+    for (guint i = 0; i < hzctl_len(plan); i++) {
+        JsonObject *line = hzctl_at(plan, i);
+        JsonNode *other = line ? json_object_get_member(line, "id") : NULL;
+
+        if (other && json_node_equal(other, id)) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* What decide() alone makes of a NIC. */
+static gboolean same_line(JsonObject *a, JsonObject *b)
+{
+    static const char *const members[] = { "shape", "rate", "burst", "min-in-force", "rule" };
+
+    for (guint i = 0; i < G_N_ELEMENTS(members); i++) {
+        JsonNode *x = json_object_get_member(a, members[i]);
+        JsonNode *y = json_object_get_member(b, members[i]);
+
+        if (!x != !y || (x && !json_node_equal(x, y))) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static int replay(HzctlApp *app, JsonObject *why)
+{
+    JsonArray *plan = hzctl_array(why, "plan"), *again;
+    JsonObject *arguments = json_object_new();
+    JsonObject *world = hzctl_object(why, "world");
+    g_autoptr(JsonNode) answer = NULL;
+    guint differ = 0;
+
+    json_object_set_object_member(arguments, "world", world ? json_object_ref(world)
+                                                            : json_object_new());
+    answer = hzctl_call(app, FALSE, "query-replay", arguments);
+    if (!answer) {
+        return HZCTL_ERROR;
+    }
+    again = hzctl_array(json_node_get_object(answer), "plan");
+    for (guint i = 0; i < hzctl_len(plan); i++) {
+        JsonObject *line = hzctl_at(plan, i);
+        JsonNode *id = line ? json_object_get_member(line, "id") : NULL;
+        JsonObject *other = id ? line_of(again, id) : NULL;
+
+        if (!other || !same_line(line, other)) {
+            hzctl_fail(HZCTL_ERROR, "%s: decided again it would differ", hzctl_word(line, "key"));
+            differ++;
+        }
+    }
+    if (!differ && !app->json) {
+        puts("decided again: the same plan");
+    }
+    return differ ? HZCTL_ERROR : HZCTL_OK;
+}
+
+/* -- why ----------------------------------------------------------------- */
+
 static const char *nic_wanted;      /* its key's end, "/nic/0"; NULL: all */
 static guint printed;
 
@@ -144,6 +211,7 @@ static int cmd_why(HzctlApp *app, char **args)
 {
     JsonObject *o = json_object_new();
     g_autofree char *suffix = args[1] ? g_strdup_printf("/%s", args[1]) : NULL;
+    g_autoptr(JsonNode) node = NULL;
     int rc;
 
     json_object_set_string_member(o, "vm", args[0]);
@@ -151,7 +219,11 @@ static int cmd_why(HzctlApp *app, char **args)
         json_object_set_string_member(o, "at", at_opt);
     }
     nic_wanted = suffix;
-    rc = hzctl_answer(app, hzctl_call(app, FALSE, "query-why", o), print_why);
+    node = hzctl_call(app, FALSE, "query-why", o);
+    rc = hzctl_answer(app, node ? json_node_copy(node) : NULL, print_why);
+    if (!rc && replay_opt) {
+        rc = replay(app, json_node_get_object(node));
+    }
     if (!rc && !app->json && !printed) {
         return hzctl_fail(HZCTL_ERROR, "VM '%s' has no %s there", args[0],
                           args[1] ? args[1] : "NIC");

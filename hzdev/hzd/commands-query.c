@@ -9,6 +9,7 @@
 #include "config.h"
 #include "metrics.h"
 #include "notices.h"
+#include "plan.h"
 #include "vm.h"
 
 JsonObject *hz_commands_version(void);
@@ -128,6 +129,15 @@ static void why(HzCall *call)
     hz_call_end(call, o, error);
 }
 
+static void replay(HzCall *call)
+{
+    g_autoptr(GError) error = NULL;
+    JsonObject *world = json_object_get_object_member(call->args, "world");
+    JsonObject *plan = hz_plan_replay(world, &error);
+
+    hz_call_end(call, plan, error);
+}
+
 static void metrics(HzCall *call)
 {
     JsonObject *o = json_object_new();
@@ -165,6 +175,10 @@ static const HzArg why_args[] = {
     { "at", HZ_ARG_WHEN, FALSE, 0, "as it was then; default: now" },
 };
 
+static const HzArg replay_args[] = {
+    { "world", HZ_ARG_OBJECT, TRUE, 0, "as query-why and the audit log have it" },
+};
+
 const HzCommand hz_query_commands[] = {
     { "qmp_capabilities", FALSE, capabilities, HZ_ARGS(capabilities_args), "end the negotiation" },
     { "query-version", FALSE, version, NULL, 0, "hzd's version" },
@@ -177,6 +191,7 @@ const HzCommand hz_query_commands[] = {
     { "query-actuators", FALSE, actuators, NULL, 0, "the actuators, their health and abilities" },
     { "query-audit", FALSE, audit, HZ_ARGS(audit_args), "lines of the audit log, newest last" },
     { "query-why", FALSE, why, HZ_ARGS(why_args), "the plan that set a VM's rates: world, rule" },
+    { "query-replay", FALSE, replay, HZ_ARGS(replay_args), "decide a recorded world again" },
     { "query-metrics", FALSE, metrics, NULL, 0, "counters and gauges as Prometheus text" },
 };
 const guint hz_n_query_commands = G_N_ELEMENTS(hz_query_commands);

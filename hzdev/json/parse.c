@@ -38,6 +38,33 @@ JsonObject *hz_json_parse(const char *text, gsize len, GError **error)
     return json_object_ref(json_node_get_object(json_parser_get_root(parser)));
 }
 
+/*
+ * json-glib writes 1e100 as 1e+100.0, which is no JSON: take the ".0" after an
+ * exponent away. In place; strings are skipped.
+ */
+static void mend_numbers(char *text)
+{
+    gboolean string = FALSE;
+    char *out = text;
+
+    for (const char *p = text; *p; ) {
+        if (*p == '"') {
+            string = !string;
+        } else if (string && *p == '\\') {
+            *out++ = *p++;
+        }
+        if (!string && *p == 'e' && (p[1] == '+' || p[1] == '-')) {
+            for (*out++ = *p++, *out++ = *p++; g_ascii_isdigit(*p); ) {
+                *out++ = *p++;
+            }
+            p += g_str_has_prefix(p, ".0") ? 2 : 0;
+        } else {
+            *out++ = *p++;
+        }
+    }
+    *out = '\0';
+}
+
 char *hz_json_line(JsonObject *object)
 {
     g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), object);
@@ -46,5 +73,6 @@ char *hz_json_line(JsonObject *object)
 
     json_generator_set_root(generator, root);
     text = json_generator_to_data(generator, NULL);
+    mend_numbers(text);
     return g_strconcat(text, "\n", NULL);
 }

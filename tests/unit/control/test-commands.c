@@ -260,6 +260,8 @@ static void test_audit_and_why(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
         "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"A\"}}"), "plan")), ==, 1);
     bad(f, "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"A\",\"at\":\"-10h\"}}", "NotFound",
         "no plan about VM 'A'");
+    bad(f, "{\"execute\":\"query-replay\",\"arguments\":{\"world\":{\"uplinks\":[7],"
+        "\"nics\":[]}}}", "InvalidArgument", "id and capacity");
     bad(f, "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"C\"}}", "NotFound", "'C'");
 }
 

@@ -160,6 +160,8 @@ static void test_looking(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     WAIT(kit_audited(f->kit, "plan", "\"A/nic/0\""));
     run(f, "why A", OK);
     says(f, "because:");
+    run(f, "why A --replay", OK);
+    says(f, "the same plan");
     run(f, "why A nic/0", OK);
     run(f, "why A nic/3", ERROR);
     says(f, "VM 'A' has no nic/3");

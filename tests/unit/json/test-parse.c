@@ -128,6 +128,21 @@ static void test_line(void)
     g_assert_cmpstr(line, ==, "{\"a\":\"x\\ny\"}\n");
 }
 
+/* What is read is written as JSON again: json-glib's own exponents aren't. */
+static void test_exponents(void)
+{
+    const char *text = "{\"a\":1e100,\"b\":\"\\\"1e+5.0\\\\\",\"c\":[2.5e-200,-1e17,0.5]}";
+    g_autoptr(JsonObject) o = hz_json_parse(text, strlen(text), NULL);
+    g_autofree char *line = hz_json_line(o);
+    g_autoptr(JsonObject) again = hz_json_parse(line, strlen(line), NULL);
+
+    g_assert_nonnull(again);
+    g_assert_cmpfloat(json_object_get_double_member(again, "a"), ==, 1e100);
+    g_assert_cmpstr(json_object_get_string_member(again, "b"), ==, "\"1e+5.0\\");
+    g_assert_cmpfloat(json_array_get_double_element(json_object_get_array_member(again, "c"), 1),
+                      ==, -1e17);
+}
+
 /* Given byte by byte or at once, the same cuts. */
 static void test_frame(void)
 {
@@ -159,6 +174,7 @@ int main(int argc, char **argv)
     g_test_add_func("/json/parse/bytes", test_bytes);
     g_test_add_func("/json/parse/depth", test_depth);
     g_test_add_func("/json/parse/line", test_line);
+    g_test_add_func("/json/exponents", test_exponents);
     g_test_add_func("/json/frame", test_frame);
     return g_test_run();
 }

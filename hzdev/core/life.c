@@ -104,6 +104,7 @@ static void settle(struct hz_life *l, uint64_t now, struct hz_life_output *out)
 /* A change of its times is a new revision: what was replied to the old one is void. */
 static void revise(struct hz_life *l, const char *why, struct hz_life_output *out)
 {
+    l->moves++;
     l->revision++;
     l->replied = 0;
     out->changed = true;
@@ -170,6 +171,8 @@ static int reply(struct hz_life *l, const struct hz_life_input *in, struct hz_li
         l->replied |= BIT(in->arg);
         if (l->state == VIRTIO_HZ_STATE_STARTED) {
             out->why = "it has started";
+        } else if (l->moves >= HZ_LIFE_MOVES) {
+            out->why = "it was moved too often";
         } else if (in->arg == VIRTIO_HZ_REPLY_EXTEND) {
             extend(l, in, out);
         } else {

@@ -16,6 +16,8 @@
 
 #define HZ_LIFE_NEVER UINT64_MAX        /* no such point in time */
 
+#define HZ_LIFE_MOVES 256               /* no guest rings itself for ever by a nanosecond more */
+
 struct hz_life {
     uint8_t state, ack;                 /* VIRTIO_HZ_STATE_*, VIRTIO_HZ_ACK_* */
     uint16_t kind;
@@ -23,6 +25,7 @@ struct hz_life {
     uint64_t not_before;                /* points on the caller's clock; 0: at any time */
     uint64_t deadline;                  /* HZ_LIFE_NEVER: none, or not known */
     uint64_t extend_left;               /* by how much EXTEND may still move the deadline */
+    uint16_t moves;                     /* times the guest moved them, at most HZ_LIFE_MOVES */
     uint32_t replied;                   /* bit 1 << reply, to this revision */
     bool impact;                        /* begins by itself at PREPARED or the deadline */
     bool test;                          /* ends by itself at the answer it asks for */

@@ -209,8 +209,7 @@ void hz_actuator_up(HzActuator *a, HzChannel *channel, JsonObject *greeting)
     a->channel = channel;
     a->told = HZ_MODE_OFF;
     a->errors = 0;
-    a->tokens = EVENT_BURST;
-    a->tokens_at = hz_now();
+    a->sent = (HzBucket){ 0 };
     hz_channel_peer(channel, &a->pid, &uid);
     g_free(a->package);
     a->package = g_strdup(hz_json_text(greeting, "package", ""));
@@ -253,17 +252,13 @@ void hz_actuator_message(HzActuator *a, JsonObject *message)
 {
     const char *event = hz_json_text(message, "event", NULL);
     JsonObject *data = hz_json_object(message, "data");
-    uint64_t now = hz_now();
 
-    a->tokens = MIN(EVENT_BURST, a->tokens + (double)(now - a->tokens_at) / HZ_SEC * EVENT_RATE);
-    a->tokens_at = now;
     a->events++;
-    if (a->tokens < 1) {
+    if (!hz_bucket_take(&a->sent, EVENT_BURST, EVENT_RATE)) {
         g_message("actuator %s: more than %.0f events a second: closed", a->name, EVENT_RATE);
         hz_channel_close(a->channel);
         return;
     }
-    a->tokens -= 1;
     if (g_strcmp0(event, "CHANGED") || !data) {
         return;             /* an event of a newer protocol */
     }

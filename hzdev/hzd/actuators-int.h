@@ -7,6 +7,7 @@
 #define HZ_HZD_ACTUATORS_INT_H
 
 #include "actuators.h"
+#include "bucket.h"
 #include "json/channel.h"
 
 typedef struct {
@@ -28,8 +29,7 @@ typedef struct {
     uint64_t failing_until;
     uint64_t since;             /* it has been in this health */
     unsigned errors;            /* applies in a row that failed as a whole */
-    double tokens;              /* events it may send now */
-    uint64_t tokens_at;
+    HzBucket sent;              /* events it may send */
     uint64_t applies, restarts, events;
     char *trouble;
 } HzActuator;

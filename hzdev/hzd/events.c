@@ -18,8 +18,10 @@
 #include "notices.h"
 
 #define REFUSED_EVERY (10 * HZ_SEC)
-#define DECL_BURST 40.0
-#define DECL_RATE 2.0
+#define DECL_BURST 40
+#define LINK_BURST 100
+#define REPLY_BURST 1000
+#define WRITE_RATE 2
 
 static JsonObject *vm_object(const HzVm *vm, const char *what)
 {
@@ -28,6 +30,27 @@ static JsonObject *vm_object(const HzVm *vm, const char *what)
     json_object_set_string_member(o, "vm", vm->name);
     json_object_set_string_member(o, "what", what);
     return o;
+}
+
+/*
+ * Is there room in the VM's share of written lines? What was left out is told
+ * when there is again.
+ */
+static gboolean may_write(HzVm *vm, HzBucket *share, double burst)
+{
+    JsonObject *o;
+
+    if (!hz_bucket_take(share, burst, WRITE_RATE)) {
+        vm->unwritten++;
+        return FALSE;
+    }
+    if (vm->unwritten) {
+        o = vm_object(vm, "unwritten");
+        hz_json_set_u64(o, "count", vm->unwritten);
+        vm->unwritten = 0;
+        hz_audit(vm->host, "flood", o);
+    }
+    return TRUE;
 }
 
 /* One object to both: the audit's copy first, the event takes the original. */
@@ -39,8 +62,12 @@ static void tell(HzHost *host, const char *event, const char *audit, JsonObject 
 
 void hz_event_vm(HzVm *vm, const char *what)
 {
-    JsonObject *o = vm_object(vm, what);
+    JsonObject *o;
 
+    if (!may_write(vm, &vm->written_links, LINK_BURST)) {
+        return;
+    }
+    o = vm_object(vm, what);
     if (vm->has_hello) {
         hz_json_set_id(o, "generation", vm->hello.generation);
         json_object_set_int_member(o, "disruption", (gint64)vm->hello.disruption);
@@ -50,8 +77,12 @@ void hz_event_vm(HzVm *vm, const char *what)
 
 void hz_event_link(HzLink *link, const char *what)
 {
-    JsonObject *o = vm_object(link->vm, what);
+    JsonObject *o;
 
+    if (!may_write(link->vm, &link->vm->written_links, LINK_BURST)) {
+        return;
+    }
+    o = vm_object(link->vm, what);
     json_object_set_int_member(o, "pid", link->pid);
     tell(link->vm->host, "VM_LINK", "link", o);
 }
@@ -65,6 +96,9 @@ void hz_event_refused(HzVm *vm, pid_t pid, uid_t uid, const char *why)
     if (vm->refused_hash == hash && now < vm->refused_at + REFUSED_EVERY) {
         return;
     }
+    if (!may_write(vm, &vm->written_links, LINK_BURST)) {
+        return;
+    }
     vm->refused_hash = hash;
     vm->refused_at = now;
     g_message("VM %s: refused a connection of pid %d (uid %u): %s", vm->name, (int)pid, uid, why);
@@ -75,37 +109,11 @@ void hz_event_refused(HzVm *vm, pid_t pid, uid_t uid, const char *why)
     tell(vm->host, "VM_LINK", "refused", o);
 }
 
-/*
- * Is there room in the VM's share of written declarations? Tells what was
- * left out when there is again.
- */
-static gboolean may_write(HzVm *vm)
-{
-    uint64_t now = hz_now();
-
-    vm->decl_tokens = MIN(DECL_BURST, vm->decl_tokens +
-                          (double)(now - vm->decl_tokens_at) / HZ_SEC * DECL_RATE);
-    vm->decl_tokens_at = now;
-    if (vm->decl_tokens < 1) {
-        vm->decl_unwritten++;
-        return FALSE;
-    }
-    vm->decl_tokens -= 1;
-    if (vm->decl_unwritten) {
-        JsonObject *o = vm_object(vm, "unwritten");
-
-        json_object_set_int_member(o, "count", (gint64)vm->decl_unwritten);
-        vm->decl_unwritten = 0;
-        hz_audit(vm->host, "declaration", o);
-    }
-    return TRUE;
-}
-
 void hz_event_declaration(HzVm *vm, const HzDecl *decl, const char *what)
 {
     JsonObject *o;
 
-    if (!may_write(vm)) {
+    if (!may_write(vm, &vm->written_decls, DECL_BURST)) {
         return;
     }
     o = vm_object(vm, what);
@@ -119,7 +127,7 @@ void hz_event_verdict(HzVm *vm, const HzDecl *decl)
 {
     JsonObject *o;
 
-    if (!may_write(vm)) {
+    if (!may_write(vm, &vm->written_decls, DECL_BURST)) {
         return;
     }
     o = vm_object(vm, "verdict");
@@ -132,13 +140,23 @@ void hz_event_verdict(HzVm *vm, const HzDecl *decl)
 
 void hz_event_notice(HzNotice *notice, const char *what, const char *detail)
 {
-    JsonObject *o = hz_notice_json(notice);
+    HzVm *vm = notice->vm;
+    JsonObject *o;
 
+    /* the guest's part; what hzd does itself pays for it */
+    if (!strcmp(what, "reply") || !strcmp(what, "reply-refused")) {
+        if (!may_write(vm, &vm->written_replies, REPLY_BURST)) {
+            return;
+        }
+    } else {
+        hz_bucket_give(&vm->written_replies, 1);
+    }
+    o = hz_notice_json(notice);
     json_object_set_string_member(o, "what", what);
     if (detail) {
         json_object_set_string_member(o, "detail", detail);
     }
-    tell(notice->vm->host, "NOTICE", "notice", o);
+    tell(vm->host, "NOTICE", "notice", o);
 }
 
 void hz_event_actuator(HzHost *host, const char *name, const char *what, JsonObject *data)

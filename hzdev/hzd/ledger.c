@@ -223,6 +223,26 @@ static void take_column(HzDecl *decl, const struct hz_declaration *d)
     memcpy(decl->sent.verdict, d->verdict, d->verdicts * sizeof(d->verdict[0]));
 }
 
+/* A board has so many places; beside them only what a grace still holds. */
+static gboolean make_room(HzVm *vm)
+{
+    HzDecl *oldest = NULL;
+    unsigned standing = 0;
+
+    for (guint i = 0; i < vm->decls->len; i++) {
+        HzDecl *decl = g_ptr_array_index(vm->decls, i);
+
+        standing += decl->session == vm->session && !decl->gone_at;
+        if (decl->gone_at && (!oldest || decl->gone_at < oldest->gone_at)) {
+            oldest = decl;
+        }
+    }
+    if (oldest && vm->decls->len >= 2 * VIRTIO_HZ_MAX_DECLARATIONS) {
+        g_ptr_array_remove(vm->decls, oldest);
+    }
+    return standing < vm->hello.max_declarations;
+}
+
 static int take_declaration(HzVm *vm, const struct hz_rec *rec)
 {
     HzDecl *decl = find(vm, rec->key);
@@ -240,6 +260,9 @@ static int take_declaration(HzVm *vm, const struct hz_rec *rec)
         return 0;
     }
     if (hz_declaration_get(rec->body, rec->body_len, &d)) {
+        return -1;
+    }
+    if (!decl && !make_room(vm)) {
         return -1;
     }
     if (!decl) {
@@ -278,8 +301,7 @@ static int take_notice(HzVm *vm, const struct hz_rec *rec)
                memcmp(n.id, rec->key, VIRTIO_HZ_UUID_LEN)) {
         return -1;
     }
-    hz_notices_record(vm, &n, gone);
-    return 0;
+    return hz_notices_record(vm, &n, gone);
 }
 
 const char *hz_vm_record(HzVm *vm, const struct hz_rec *rec)
@@ -291,10 +313,10 @@ const char *hz_vm_record(HzVm *vm, const struct hz_rec *rec)
     case VIRTIO_HZ_R_STATUS:
         return take_status(vm, rec) ? "a STATUS record whose body is wrong" : NULL;
     case VIRTIO_HZ_R_DECLARATION:
-        return take_declaration(vm, rec) ? "a DECLARATION record whose body or subject is wrong"
+        return take_declaration(vm, rec) ? "a DECLARATION record that is wrong, or one too many"
                                          : NULL;
     default:
-        return take_notice(vm, rec) ? "a NOTICE record whose body or id is wrong" : NULL;
+        return take_notice(vm, rec) ? "a NOTICE record that is wrong, or one too many" : NULL;
     }
 }
 

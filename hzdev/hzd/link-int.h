@@ -3,6 +3,7 @@
 #ifndef HZ_HZD_LINK_INT_H
 #define HZ_HZD_LINK_INT_H
 
+#include "bucket.h"
 #include "link.h"
 
 struct HzLink {
@@ -18,8 +19,7 @@ struct HzLink {
     uint16_t run_state;
     guint in_source, out_source;
     HzTimer *timer;
-    double tokens;              /* frames it may send now */
-    uint64_t tokens_at;
+    HzBucket frames;            /* it may send */
     size_t in_len, out_len;
     uint8_t in[4 * HZ_LINK_MAX_FRAME];
     uint8_t out[4 * HZ_LINK_MAX_FRAME];

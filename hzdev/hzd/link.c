@@ -114,7 +114,7 @@ static void fill(HzLink *link)
         link->out_len += (size_t)len;
         link->vm->counters.frames_out++;
         /* what we make it say isn't at its expense */
-        link->tokens = MIN(FRAME_BURST, link->tokens + ANSWERS);
+        hz_bucket_give(&link->frames, ANSWERS);
     }
 }
 
@@ -185,6 +185,9 @@ static gboolean take_hello(HzLink *link, const uint8_t *body, size_t len)
         garbage(link, "HELLO again without having read what it was told");
         return FALSE;
     }
+    /* what it says bounds what we keep for it */
+    h.max_notices = CLAMP(h.max_notices, 1, VIRTIO_HZ_MAX_NOTICES);
+    h.max_declarations = CLAMP(h.max_declarations, 1, VIRTIO_HZ_MAX_DECLARATIONS);
     link->hello = h;
     link->hello_serial = ++link->vm->hello_serial;
     link->run_state = h.run_state;
@@ -296,12 +299,7 @@ static gboolean take_frame(HzLink *link, const uint8_t *frame)
 
 static gboolean may_read(HzLink *link)
 {
-    uint64_t now = hz_now();
-
-    link->tokens = MIN(FRAME_BURST,
-                       link->tokens + (double)(now - link->tokens_at) / HZ_SEC * FRAME_RATE);
-    link->tokens_at = now;
-    return link->tokens >= 1;
+    return hz_bucket_left(&link->frames, FRAME_BURST, FRAME_RATE) >= 1;
 }
 
 static void throttle(HzLink *link)
@@ -316,12 +314,12 @@ static gboolean take_frames(HzLink *link, unsigned *budget)
     size_t pos = 0;
     int len = 0;
 
-    while (*budget && link->tokens >= 1) {
+    while (*budget && may_read(link)) {
         len = hz_frame_complete(link->in + pos, link->in_len - pos, HZ_LINK_MAX_FRAME);
         if (len <= 0) {
             break;
         }
-        link->tokens -= 1;
+        link->frames.spent += 1;
         (*budget)--;
         if (!take_frame(link, link->in + pos)) {
             return FALSE;
@@ -371,7 +369,7 @@ static gboolean link_readable(int fd, G_GNUC_UNUSED GIOCondition cond, gpointer 
     if (!take_frames(link, &budget)) {
         return G_SOURCE_REMOVE;
     }
-    if (left_over(link) || link->tokens < 1) {
+    if (left_over(link) || !may_read(link)) {
         link->in_source = 0;
         link_watch(link);
         return G_SOURCE_REMOVE;
@@ -413,7 +411,7 @@ static void link_timer(gpointer opaque)
 
 static void link_watch(HzLink *link)
 {
-    if (link->tokens < 1) {
+    if (!may_read(link)) {
         throttle(link);
         return;
     }
@@ -509,8 +507,7 @@ static void accepted(HzVm *vm, int fd)
     link->uid = cred.uid;
     link->start_time = hz_process_start(cred.pid);
     link->state = HZ_LINK_PARKED;
-    link->parked_at = link->heard_at = link->tokens_at = hz_now();
-    link->tokens = FRAME_BURST;
+    link->parked_at = link->heard_at = hz_now();
     link->timer = hz_timer_new(link_timer, link);
     g_ptr_array_add(vm->links, link);
     hz_link_identify(link);

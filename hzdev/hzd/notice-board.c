@@ -159,7 +159,17 @@ static void gone_there(HzVm *vm, HzNotice *notice)
     hz_notices_retry(vm);
 }
 
-void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone)
+/* A board has so many places; ours that it hasn't got yet may come on top. */
+static gboolean may_adopt(HzVm *vm, const struct hz_notice *n)
+{
+    if (hz_state_closed(n->state)) {
+        hz_notices_trim(vm);
+        return vm->notices->len < HZ_NOTICE_CLOSED_MAX + 3 * VIRTIO_HZ_MAX_NOTICES;
+    }
+    return hz_notices_open(vm) < 2 * VIRTIO_HZ_MAX_NOTICES;
+}
+
+int hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone)
 {
     HzNotice *notice = hz_notice_find(vm, n->id);
 
@@ -167,9 +177,12 @@ void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone)
         if (notice) {
             gone_there(vm, notice);
         }
-        return;
+        return 0;
     }
     if (!notice) {
+        if (!may_adopt(vm, n)) {
+            return -1;
+        }
         notice = adopt(vm, n);
     }
     notice->board_session = vm->session;
@@ -179,7 +192,7 @@ void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone)
         hz_notices_retry(vm);
         if (!hz_notice_closed(notice)) {
             closed_there(notice, n);
-            return;
+            return 0;
         }
     }
     if (n->revision == notice->life.revision && n->state == notice->life.state) {
@@ -191,6 +204,7 @@ void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone)
     if (!hz_notice_closed(notice)) {
         take_replies(notice, n);
     }
+    return 0;
 }
 
 /* -- after a HELLO ------------------------------------------------------ */

@@ -117,7 +117,8 @@ JsonObject *hz_notice_json(const HzNotice *notice);
 JsonObject *hz_notices_drain(HzHost *host, const HzNotifySpec *spec, GError **error);
 
 /* From the ledger. */
-void hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone);
+/* -1: one too many. */
+int hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone);
 void hz_notices_synced(HzVm *vm);
 void hz_notices_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);
 /* There may be room on the board again. */

@@ -65,8 +65,6 @@ HzVm *hz_vm_new(HzHost *host, const HzConfigVm *conf, GError **error)
     vm->notices = g_ptr_array_new();
     vm->pauses = g_array_new(FALSE, FALSE, sizeof(gint64));
     vm->hold = hz_timer_new(hold_over, vm);
-    vm->tokens = KICK_BURST;
-    vm->tokens_at = hz_now();
     if (!hz_link_listen(vm, error)) {
         hz_vm_free(vm);
         return NULL;
@@ -136,16 +134,11 @@ HzMode hz_vm_mode(const HzVm *vm, const char *actuator)
 
 void hz_vm_kick(HzVm *vm)
 {
-    uint64_t now = hz_now();
-
-    vm->tokens = MIN(KICK_BURST, vm->tokens + (double)(now - vm->tokens_at) / HZ_SEC * KICK_RATE);
-    vm->tokens_at = now;
-    if (vm->tokens >= 1) {
-        vm->tokens -= 1;
+    if (hz_bucket_take(&vm->kicks, KICK_BURST, KICK_RATE)) {
         hz_plan_kick(vm->host);
     } else {
         vm->counters.throttled++;
-        hz_plan_kick_at(vm->host, now + (uint64_t)((1 - vm->tokens) / KICK_RATE * HZ_SEC));
+        hz_plan_kick_at(vm->host, hz_now() + (uint64_t)(HZ_SEC / KICK_RATE));
     }
 }
 

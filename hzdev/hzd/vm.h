@@ -9,6 +9,7 @@
 #ifndef HZ_HZD_VM_H
 #define HZ_HZD_VM_H
 
+#include "bucket.h"
 #include "hzd.h"
 #include "vmm/vmm.h"
 
@@ -57,13 +58,12 @@ struct HzVm {
     gboolean released;          /* taken out of hz's hands until the next reload or set-mode */
     GArray *pauses;             /* gint64 wall µs of pauses taken in the last hour */
     gboolean new_generation, migrated;  /* at this session's HELLO */
-    double tokens;              /* of changes that may make hzd decide at once */
-    uint64_t tokens_at;
+    HzBucket kicks;             /* changes that may make hzd decide at once */
     uint64_t hello_serial;
     guint refused_hash;         /* of the last refusal written, and when */
     uint64_t refused_at;
-    double decl_tokens;         /* declarations and verdicts it may have written now */
-    uint64_t decl_tokens_at, decl_unwritten;
+    HzBucket written_decls, written_links, written_replies;     /* lines it may cause */
+    uint64_t unwritten;         /* those that it caused beyond */
     HzVmCounters counters;
 };
 

@@ -228,6 +228,24 @@ static void test_extend_refused(void)
     g_assert_cmpuint(l.deadline, <, HZ_LIFE_NEVER);
 }
 
+/* A nanosecond at a time, a guest could ring itself for ever. */
+static void test_moves(void)
+{
+    struct hz_life l = reclaim();
+
+    l.extend_left = 1000000;
+    for (unsigned i = 0; i < HZ_LIFE_MOVES; i++) {
+        reply(&l, VIRTIO_HZ_REPLY_EXTEND, l.deadline - 100 + 1, 100);
+        g_assert_cmpuint(out.granted, ==, 1);
+    }
+    reply(&l, VIRTIO_HZ_REPLY_EXTEND, l.deadline - 100 + 1, 100);
+    g_assert_false(out.changed);
+    reply(&l, VIRTIO_HZ_REPLY_DEFER, 100, 100);
+    g_assert_false(out.changed);
+    reply(&l, VIRTIO_HZ_REPLY_PREPARED, 0, 100);
+    g_assert_true(out.start);
+}
+
 static void test_defer(void)
 {
     struct hz_life l = reclaim();
@@ -307,6 +325,7 @@ int main(int argc, char **argv)
     g_test_add_func("/life/extend", test_extend);
     g_test_add_func("/life/extend-kept", test_extend_kept);
     g_test_add_func("/life/extend-refused", test_extend_refused);
+    g_test_add_func("/life/moves", test_moves);
     g_test_add_func("/life/defer", test_defer);
     g_test_add_func("/life/decline", test_decline);
     g_test_add_func("/life/synthetic", test_synthetic);

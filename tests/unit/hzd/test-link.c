@@ -307,6 +307,84 @@ static void test_flood(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     device_free(other);
 }
 
+/* -- a device in the hands of its guest ---------------------------------- */
+
+static size_t record(uint8_t *frame, uint16_t type, const uint8_t *key, size_t key_len, int body)
+{
+    struct hz_hdr h = { .len = (uint32_t)(HZ_RECORD_HEAD + (size_t)body), .type = type };
+
+    memset(frame, 0, HZ_RECORD_HEAD);
+    hz_hdr_put(frame, &h);
+    memcpy(frame + offsetof(struct virtio_hz_record, key), key, key_len);
+    return h.len;
+}
+
+static size_t forged_notice(uint8_t *frame, unsigned i, uint8_t state)
+{
+    struct hz_notice n = { .kind = HZ_KIND_RECLAIM, .revision = 1, .state = state,
+                           .deadline_ns = 1000 * HZ_SEC };
+    int body;
+
+    hz_put32(n.id, i + 1);
+    body = hz_notice_put(frame + HZ_RECORD_HEAD, HZ_LINK_MAX_FRAME - HZ_RECORD_HEAD, &n);
+    return record(frame, VIRTIO_HZ_R_NOTICE, n.id, 16, body);
+}
+
+static size_t forged_declaration(uint8_t *frame, unsigned i)
+{
+    struct hz_declaration d = { .seq = i + 1 };
+    g_autofree char *subject = g_strdup_printf("job/%u", i);
+    int body = hz_declaration_put(frame + HZ_RECORD_HEAD, HZ_LINK_MAX_FRAME - HZ_RECORD_HEAD, &d);
+
+    return record(frame, VIRTIO_HZ_R_DECLARATION, (uint8_t *)subject, strlen(subject), body);
+}
+
+/* No board has a hundred thousand entries: whoever says so isn't heard on. */
+static void test_hoard(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzVm *vm = kit_vm(f->kit, "A");
+    uint8_t frame[HZ_LINK_MAX_FRAME];
+    unsigned i;
+
+    connect_up(f);
+    for (i = 0; i < 1000 && f->device->fd >= 0; i++) {
+        device_write(f->device, frame, forged_declaration(frame, i));
+    }
+    WAIT(f->device->closed);
+    g_assert_cmpuint(vm->decls->len, <=, 2 * VIRTIO_HZ_MAX_DECLARATIONS);
+    connect_up(f);
+    for (i = 0; i < 1000 && f->device->fd >= 0; i++) {
+        device_write(f->device, frame, forged_notice(frame, i, VIRTIO_HZ_STATE_SCHEDULED));
+    }
+    WAIT(f->device->closed);
+    g_assert_cmpuint(vm->notices->len, <=, 2 * VIRTIO_HZ_MAX_NOTICES);
+    /* closed ones are forgotten as they come */
+    connect_up(f);
+    for (i = 0; i < 1000 && f->device->fd >= 0; i++) {
+        device_write(f->device, frame, forged_notice(frame, 5000 + i,
+                                                     VIRTIO_HZ_STATE_COMPLETED));
+    }
+    WAIT(vm->counters.frames_in > 1000);
+    g_assert_cmpuint(vm->notices->len, <=, 200);
+}
+
+/* What it can cause at will isn't written at will. */
+static void test_chatter(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzVm *vm = kit_vm(f->kit, "A");
+    unsigned sessions;
+
+    connect_up(f);
+    sessions = f->device->sessions;
+    for (unsigned i = 0; i < 600; i++) {
+        device_runstate(f->device, i % 2 ? HZ_RUN_RUNNING : HZ_RUN_PAUSED);
+        device_hello(f->device);
+        WAIT(f->device->sessions > sessions + i);
+    }
+    WAIT(vm->counters.sessions >= 600);
+    g_assert_cmpuint(kit_audited(f->kit, "link", NULL), <, 300);
+}
+
 /* One that doesn't read makes nothing grow: the ledger keeps one mark an entry. */
 static void test_deaf(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
@@ -415,6 +493,8 @@ int main(int argc, char **argv)
     ADD("stranger-first", test_stranger_first);
     ADD("identity-uid", test_identity_uid);
     ADD("flood", test_flood);
+    ADD("hoard", test_hoard);
+    ADD("chatter", test_chatter);
     ADD("deaf", test_deaf);
     ADD("supersede", test_supersede);
     ADD("running-wins", test_running_wins);

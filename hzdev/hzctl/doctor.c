@@ -104,6 +104,7 @@ static void check_host(Doctor *d, JsonObject *host)
 {
     const char *trouble = hzctl_text(host, "state-trouble");
     const char *mode = hzctl_word(host, "mode");
+    const char *unwritten = hzctl_text(host, "audit-trouble");
     gint64 lost = hzctl_int(host, "audit-lost", 0);
 
     say(d, !strcmp(mode, "off") ? WARNING : GOOD, "mode", "%s%s", mode,
@@ -116,8 +117,10 @@ static void check_host(Doctor *d, JsonObject *host)
     } else {
         say(d, GOOD, "state-dir", "%s", hzctl_word(host, "state-dir"));
     }
-    if (lost) {
-        say(d, BAD, "audit", "%" G_GINT64_FORMAT " lines are lost: the log can't be written", lost);
+    if (unwritten) {
+        say(d, BAD, "audit", "the log can't be written: %s", unwritten);
+    } else if (lost) {
+        say(d, WARNING, "audit", "%" G_GINT64_FORMAT " lines were lost since hzd started", lost);
     } else {
         say(d, GOOD, "audit", "no line is lost");
     }

@@ -334,6 +334,9 @@ JsonObject *hz_admin_host_json(HzHost *host)
         json_object_set_string_member(o, "state-trouble", hz_state_trouble(host->state));
     }
     hz_json_set_u64(o, "audit-lost", hz_audit_lost(host->audit));
+    if (hz_audit_trouble(host->audit)) {
+        json_object_set_string_member(o, "audit-trouble", hz_audit_trouble(host->audit));
+    }
     hz_json_set_u64(o, "uptime-ms", (hz_now() - host->started) / HZ_MS);
     json_object_set_int_member(o, "vms", g_hash_table_size(host->vms));
     json_object_set_array_member(o, "actuators", hz_actuators_json(host));

@@ -28,8 +28,8 @@ static int open_log(const char *path, GError **error)
     struct stat st;
 
     if (fd < 0) {
-        g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_IO, "audit log %s: can't open: %s", path,
-                    g_strerror(errno));
+        g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_IO, "audit log %s: can't open: %s "
+                    "(audit= in [host] moves it)", path, g_strerror(errno));
         return -1;
     }
     if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shape-update: what one new rate for one NIC costs, by hz-vnic, by a kept-open `tc -batch`, by forks of tc.
+ * shape-update: what one new rate for one NIC costs, by hz-vnic, by a kept-open
+ * `tc -batch`, by forks of tc.
  *
  * Four equal NICs, each with both directions queued, in a network namespace of
  * its own (root). An update is a new rate for both directions; it is over when the
@@ -469,7 +470,7 @@ int main(int argc, char **argv)
             }
         }
         for (int i = 0; i < N_WAYS; i++) {
-            /* 1.6 Gbit/s and up, each rate once: there no leaf changes with the rate, as none does for tc. */
+            /* 1.6 Gbit/s and up, each once: there no leaf changes with the rate, as none does for tc. */
             update(i, 200000000 + 1000 * (guint64)n);
         }
     }

@@ -55,7 +55,7 @@ typedef struct {
 
 extern const HzDatapath hz_datapath_tap, hz_datapath_veth;
 
-/* NULL with @why (static or from @buf) when nothing here can shape it. @nic NULL: no such device. */
+/* NULL with @why when nothing here can shape it. @nic NULL: there is no such device. */
 const HzDatapath *hz_datapath_for(HzScene *scene, const char *ifname, const HzLink *nic,
                                   char *why, size_t cap);
 

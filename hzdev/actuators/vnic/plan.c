@@ -40,7 +40,7 @@ void hz_vnic_free(HzVnic *vnic)
     }
 }
 
-/* htb, and the best leaf there is. Whether there are ifbs and redirects, the first NIC will show. */
+/* htb, and the best leaf there is. Whether ifbs and redirects are there, the first NIC shows. */
 static gboolean probe(HzVnic *vnic, GError **error)
 {
     HzLeaf leaf = 0;

@@ -189,11 +189,6 @@ void hz_batch_tolerate(HzBatch *batch, int err)
     g_array_index(batch->pending, Pending, batch->pending->len - 1).tolerate = err;
 }
 
-gboolean hz_batch_empty(HzBatch *batch)
-{
-    return batch->pending->len == 0;
-}
-
 /* One answer; TRUE when it was to the last request. The first failure goes into @error. */
 static gboolean take_answer(HzBatch *batch, const struct nlmsghdr *nlh, GError **error)
 {
@@ -368,7 +363,7 @@ static gboolean on_monitor(gint fd G_GNUC_UNUSED, GIOCondition condition G_GNUC_
     return G_SOURCE_CONTINUE;
 }
 
-/* A notification carries the port of whoever asked for the change. Where it doesn't, it costs us a look. */
+/* A notification names the port that asked for the change. Where it doesn't, it costs us a look. */
 static void leave_out(struct mnl_socket *nl, guint32 portid)
 {
     struct sock_filter code[] = {

@@ -40,7 +40,6 @@ struct nlmsghdr *hz_batch_add(HzBatch *batch, guint16 type, guint16 flags,
                               const char *what, ...) G_GNUC_PRINTF(4, 5);
 /* An answer of @err (an errno) to the request added last is as good as success. */
 void hz_batch_tolerate(HzBatch *batch, int err);
-gboolean hz_batch_empty(HzBatch *batch);
 /* Send, wait for every answer. The batch is empty afterwards, whatever came of it. */
 gboolean hz_batch_commit(HzBatch *batch, GError **error);
 
@@ -51,7 +50,7 @@ struct nlmsghdr *hz_rtnl_request(HzRtnl *rtnl, guint16 type, guint16 flags);
 gboolean hz_rtnl_query(HzRtnl *rtnl, struct nlmsghdr *request, const char *what,
                        HzRtnlFunc func, gpointer opaque, GError **error);
 
-/* Notifications of links and traffic control; those of @rtnl's own requests are left out by the kernel. */
+/* Notifications of links and traffic control, but for those that @rtnl's own requests cause. */
 typedef struct HzMonitor HzMonitor;
 
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define TICK_NS      64                     /* the kernel's PSCHED_SHIFT of 6, unchanged since 2.6.31 */
+#define TICK_NS      64                     /* the kernel's PSCHED_SHIFT of 6, since 2.6.31 */
 #define ETH_HEADER   14
 #define BUCKET_NS    (4 * G_TIME_SPAN_MILLISECOND * 1000)   /* a timer this late loses no rate */
 #define PFIFO_NS     (50 * G_TIME_SPAN_MILLISECOND * 1000)  /* time a full pfifo stands for */

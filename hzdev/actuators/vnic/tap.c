@@ -183,7 +183,7 @@ static gboolean change(HzRtnl *rtnl, int nic, int ifb, const char *name, const H
     return hz_batch_commit(batch, error);
 }
 
-/* The redirect goes before the ifb does; the ingress qdisc too, unless others have filters there. */
+/* The redirect goes before the ifb; with it the ingress qdisc, unless others have filters there. */
 static gboolean clear(HzScene *scene, const HzLink *nic, const HzNicState *state, GError **error)
 {
     g_autoptr(HzBatch) batch = hz_batch_new(scene->rtnl);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hz-vnic datapath: which NICs are claimed, and why others aren't; names and notes of ifb devices. */
+/* hz-vnic datapath: which NICs are claimed, and why others aren't; names and notes of ifbs. */
 #include <glib.h>
 #include <string.h>
 

@@ -31,7 +31,7 @@ static void test_bucket_least(void)
 
 static void test_bucket_asked(void)
 {
-    /* 1 MB/s: bucket and largest packet are the burst together, 200000 - 65536 bytes = 134.464 ms. */
+    /* 1 MB/s; bucket and largest packet are the burst: 200000 - 65536 bytes are 134.464 ms. */
     HzShape shape = shape_of(1000000, 200000, HZ_LEAF_PFIFO);
 
     g_assert_cmpuint(shape.ticks, ==, 134464000ULL / 64);

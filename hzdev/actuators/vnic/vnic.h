@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hz-vnic: the actuator without its protocol: the plan in force (plan.c), the watch over it (watch.c). */
+/* hz-vnic: the actuator without its protocol: the plan in force and the watch over it. */
 #ifndef HZ_VNIC_VNIC_H
 #define HZ_VNIC_VNIC_H
 

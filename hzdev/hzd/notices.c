@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "audit.h"
 #include "core/vocabulary.h"
 #include "events.h"
 #include "json-util.h"
@@ -12,6 +13,9 @@
 #include "pause.h"
 #include "redact.h"
 #include "state.h"
+
+#define DAYS_MAX 366
+#define TIME_MAX (DAYS_MAX * 24ull * 3600 * HZ_SEC)
 
 static gboolean invalid(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
@@ -38,6 +42,22 @@ static const struct hz_kind *find_kind(uint16_t kind)
     return NULL;
 }
 
+static gboolean times_ok(const HzNotifySpec *spec, GError **error)
+{
+    if (MAX(spec->not_before_ns, spec->deadline_ns) > TIME_MAX ||
+        MAX(spec->duration_ns, spec->extend_max_ns) > TIME_MAX) {
+        return invalid(error, "not-before, deadline, duration and extend-max are at most %d days",
+                       DAYS_MAX);
+    }
+    if (spec->kind == HZ_KIND_PAUSE && !spec->duration_ns && !spec->test) {
+        return invalid(error, "a pause needs 'duration'");
+    }
+    if (spec->has_deadline && spec->not_before_ns > spec->deadline_ns) {
+        return invalid(error, "not-before is later than the deadline");
+    }
+    return TRUE;
+}
+
 static gboolean spec_ok(const HzNotifySpec *spec, GError **error)
 {
     const struct hz_kind *kind = find_kind(spec->kind);
@@ -57,17 +77,11 @@ static gboolean spec_ok(const HzNotifySpec *spec, GError **error)
         spec->cause > VIRTIO_HZ_CAUSE_MAX || spec->source > VIRTIO_HZ_SOURCE_MAX) {
         return invalid(error, "ack, confidence (0 to 1000), cause or source is out of range");
     }
-    if (spec->kind == HZ_KIND_PAUSE && !spec->duration_ns && !spec->test) {
-        return invalid(error, "a pause needs 'duration'");
-    }
-    if (spec->has_deadline && spec->not_before_ns > spec->deadline_ns) {
-        return invalid(error, "not-before is later than the deadline");
-    }
     if (spec->doc_len > VIRTIO_HZ_MAX_DOC) {
         return invalid(error, "the payload has %u bytes, at most %d fit", spec->doc_len,
                        VIRTIO_HZ_MAX_DOC);
     }
-    return TRUE;
+    return times_ok(spec, error);
 }
 
 /* -- one VM ------------------------------------------------------------- */
@@ -219,6 +233,19 @@ static const char *notify_one(HzVm *vm, const HzNotifySpec *spec, const char *ke
 
 /* -- all of them -------------------------------------------------------- */
 
+/* What was asked for and not placed; what was, tells of itself. */
+static void audit_unplaced(HzVm *vm, const HzNotifySpec *spec, JsonObject *outcome)
+{
+    JsonObject *o = json_object_new();
+
+    json_object_set_string_member(o, "what", "notify");
+    json_object_set_string_member(o, "who", spec->who ? spec->who : "");
+    json_object_set_string_member(o, "vm", vm->name);
+    json_object_set_string_member(o, "kind", hz_kind_name(spec->kind));
+    json_object_set_object_member(o, "outcome", json_object_ref(outcome));
+    hz_audit(vm->host, "request", o);
+}
+
 static JsonObject *outcome(HzVm *vm, const HzNotifySpec *spec, const char *key, unsigned *placed)
 {
     g_autofree char *detail = NULL;
@@ -236,6 +263,9 @@ static JsonObject *outcome(HzVm *vm, const HzNotifySpec *spec, const char *key, 
         hz_json_set_id(o, "id", notice->n.id);
         json_object_set_string_member(o, "state", hz_state_name(notice->life.state));
         json_object_set_int_member(o, "revision", notice->life.revision);
+    }
+    if (!strcmp(status, "refused") || !strcmp(status, "would")) {
+        audit_unplaced(vm, spec, o);
     }
     *placed += notice != NULL || !strcmp(status, "would");
     return o;

@@ -286,6 +286,12 @@ static void test_refused(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_null(hz_notices_notify(f->kit->host, &spec, &error));
     g_assert_nonnull(strstr(error->message, "not-before"));
     g_clear_error(&error);
+    spec = reclaim("k");
+    spec.deadline_ns = UINT64_MAX - 1;
+    spec.vms = names;
+    g_assert_null(hz_notices_notify(f->kit->host, &spec, &error));
+    g_assert_nonnull(strstr(error->message, "366 days"));
+    g_clear_error(&error);
     g_assert_false(order(f, hz_notices_cancel, "never", &error));
     g_assert_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_NOT_FOUND);
 }
@@ -453,6 +459,7 @@ static void test_pause_limits(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_nonnull(strstr(error->message, "max-pauses-per-h is 2"));
     spec.force = TRUE;
     notify(f, spec, "A", id);
+    g_assert_cmpuint(kit_audited(f->kit, "request", "pause-fatal"), ==, 1);
     /* where nothing can stop it, nothing is promised */
     g_clear_error(&error);
     names[0] = "C";

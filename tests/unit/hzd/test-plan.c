@@ -167,6 +167,41 @@ static void test_subscription(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_false(guest_notice_of_kind(f->b, HZ_KIND_RESOURCE_CHANGED, &n));
 }
 
+static void with_grain(Fixture *f, const char *grain)
+{
+    g_autofree char *rest = NULL;
+    g_auto(GStrv) parts = g_strsplit(TWO_VMS, "identity=socket\n", -1);
+    g_autofree char *with = g_strdup_printf("identity=socket\ngranularity=%s\n", grain);
+
+    rest = g_strjoinv(with, parts);
+    kit_rewrite(f->kit, "mode=enforce", rest);
+    g_assert_true(hz_admin_reload(f->kit->host, "test", NULL));
+}
+
+/* The operator's own VM is told exactly, one that may know nothing isn't told at all. */
+static void test_granularity(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    const char *names[] = { "B", NULL };
+    HzNotifySpec spec = { .kind = HZ_KIND_RECLAIM, .state = -1, .ack = -1, .confidence = -1,
+                          .vms = names };
+    JsonObject *answer;
+    struct hz_notice n;
+    uint64_t rate;
+
+    with_grain(f, "3");
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(guest_notice_of_kind(f->b, HZ_KIND_RESOURCE_CHANGED, &n));
+    g_assert_true(hz_doc_u64(n.doc, n.doc_len, HZ_N_CHANGED_NEW, &rate));
+    g_assert_cmpuint(rate, ==, B_RATE);
+    with_grain(f, "0");
+    answer = hz_notices_notify(f->kit->host, &spec, NULL);
+    g_assert_cmpstr(hz_json_text(hz_json_at(hz_json_array(answer, "notices"), 0), "status", ""),
+                    ==, "untold");
+    json_object_unref(answer);
+    kit_spin(100);
+    g_assert_false(guest_notice_of_kind(f->b, HZ_KIND_RECLAIM, &n));
+}
+
 /* -- modes -------------------------------------------------------------- */
 
 static void test_observe(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
@@ -538,6 +573,7 @@ int main(int argc, char **argv)
     ADD("rejected", test_rejected);
     ADD("changed-is-told", test_changed_is_told);
     ADD("subscription", test_subscription);
+    ADD("granularity", test_granularity);
     g_test_add("/plan/observe", Fixture, NULL, NULL, test_observe, tear_down);
     ADD("set-mode", test_set_mode);
     ADD("release", test_release);

@@ -94,7 +94,15 @@ gboolean hz_audit_reopen(HzAudit *audit, GError **error)
     return TRUE;
 }
 
-/* One write. A part of a line counts as none; the next one starts on a line of its own. */
+/* The disk was full in the middle of a line: take its part back, so readers find whole lines. */
+static gboolean take_back(int fd, ssize_t part)
+{
+    struct stat st;
+
+    return !fstat(fd, &st) && st.st_size >= part && !ftruncate(fd, st.st_size - part);
+}
+
+/* One write. Where a part of a line has to stay, the next one starts on a line of its own. */
 static gboolean write_line(HzAudit *audit, const char *line)
 {
     g_autofree char *text = g_strconcat(audit->torn ? "\n" : "", line, NULL);
@@ -109,7 +117,7 @@ static gboolean write_line(HzAudit *audit, const char *line)
         return TRUE;
     }
     if (n > 0) {
-        audit->torn = TRUE;
+        audit->torn |= !take_back(audit->fd, n);
         errno = ENOSPC;
     }
     return FALSE;

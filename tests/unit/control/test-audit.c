@@ -104,6 +104,9 @@ static void test_full(void)
     g_assert_null(hz_audit_trouble(host.audit));
     l = lines();
     for (guint i = 0; l[i]; i++) {
+        g_autoptr(JsonObject) o = hz_json_parse(l[i], strlen(l[i]), NULL);
+
+        g_assert_true(o || !*l[i]);     /* every line is whole */
         if (strstr(l[i], "audit-gap")) {
             g_autofree char *gap = g_strdup_printf("\"lost\":%d}",
                                                    (int)hz_audit_lost(host.audit));

@@ -69,7 +69,8 @@ void hz_elect(HzVm *vm)
             hz_event_link(old, "superseded");
         }
         welcome(best);
-    } else if (!best && (old = first_superseded(vm))) {
+    }
+    while (!best && (old = first_superseded(vm))) {
         /* it told its whole board long ago: let it connect and begin anew */
         hz_link_end(old);
     }

@@ -209,7 +209,9 @@ static gboolean take_runstate(HzLink *link, const uint8_t *body, size_t len)
     if (link->state == HZ_LINK_SPEAKING) {
         hz_vm_runstate(link->vm, r.run_state);
     }
-    hz_elect(link->vm);
+    if (link->state != HZ_LINK_SUPERSEDED) {
+        hz_elect(link->vm);
+    }
     return TRUE;
 }
 

@@ -9,6 +9,14 @@
 #include "plan-int.h"
 #include "vm.h"
 
+/*
+ * An actuator refuses a plan whole for one line below this: nobody's tiny
+ * share may cost the others theirs.
+ */
+#define RATE_LEAST 1000u
+/* A line that failed is tried again soon so often, then every time interfaces are looked at. */
+#define FAILURES_QUICK 4
+
 /* Is this line the actuator's business? In observe it is told all: it says what it would do. */
 static gboolean goes_out(const HzPlanLine *line, HzMode told)
 {
@@ -33,10 +41,10 @@ static JsonArray *lines_json(const HzPlan *plan, HzMode told)
         json_object_set_string_member(o, "key", line->key);
         json_object_set_string_member(o, "ifname", line->ifname);
         json_object_set_boolean_member(o, "shape", line->plan.shape);
-        hz_json_set_u64(o, "rate", line->plan.shape ? line->plan.rate : 0);
+        hz_json_set_u64(o, "rate", line->plan.shape ? MAX(line->plan.rate, RATE_LEAST) : 0);
         hz_json_set_u64(o, "burst", line->plan.shape ? line->plan.burst : 0);
-        hz_json_set_u64(o, "static-rate",
-                        line->conf->ent_max == HZ_RATE_NONE ? 0 : line->conf->ent_max);
+        hz_json_set_u64(o, "static-rate", line->conf->ent_max == HZ_RATE_NONE
+                                          ? 0 : MAX(line->conf->ent_max, RATE_LEAST));
         json_array_add_object_element(a, o);
     }
     return a;
@@ -163,6 +171,7 @@ static void take_result(HzPlan *plan, JsonObject *o)
 void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results)
 {
     HzPlan *plan = host->plan;
+    gboolean failed = FALSE;
 
     if (epoch != plan->epoch) {
         return;             /* a newer plan is on its way */
@@ -170,6 +179,13 @@ void hz_plan_applied(HzHost *host, uint64_t epoch, JsonArray *results)
     plan->outstanding = FALSE;
     for (guint i = 0; results && i < json_array_get_length(results); i++) {
         take_result(plan, hz_json_at(results, i));
+    }
+    for (guint i = 0; i < plan->lines->len; i++) {
+        failed |= hz_plan_line_undone(g_ptr_array_index(plan->lines, i));
+    }
+    plan->failures = failed ? plan->failures + 1 : 0;
+    if (failed && plan->failures <= FAILURES_QUICK) {
+        hz_plan_look_soon(plan);
     }
     record(plan);
     hz_plan_tell(host);

@@ -16,6 +16,7 @@ struct HzPlan {
     gboolean outstanding;       /* its results aren't here yet */
     gboolean looked;            /* an actuator has told what is */
     JsonObject *world;          /* that was decided last */
+    unsigned failures;          /* applies in a row in which a line failed */
     char *audited;              /* the plan written to the audit last */
 };
 
@@ -28,8 +29,13 @@ gboolean hz_plan_line_counts(const HzPlanLine *line);
 /* Fill what the tenant declared and the operator grants. */
 void hz_plan_line_world(HzPlanLine *line);
 
-/* plan.c: what changed for a guest is told. */
+/* plan.c: look at the interfaces again in a moment. */
+void hz_plan_look_soon(HzPlan *plan);
+/* What changed for a guest is told. */
 void hz_plan_tell(HzHost *host);
+
+/* It was tried and isn't so. */
+gboolean hz_plan_line_undone(const HzPlanLine *line);
 
 /* plan-apply.c: give the decision to the actuator, when it differs from what it has. */
 void hz_plan_apply(HzPlan *plan);

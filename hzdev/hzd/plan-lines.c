@@ -89,6 +89,12 @@ gboolean hz_plan_line_counts(const HzPlanLine *line)
     return line->exists && !line->vm->released && hz_vm_mode(line->vm, NULL) != HZ_MODE_OFF;
 }
 
+gboolean hz_plan_line_undone(const HzPlanLine *line)
+{
+    return line->exists && line->shapeable && (!g_strcmp0(line->result, "failed") ||
+                                               !g_strcmp0(line->result, "unsupported"));
+}
+
 static bool field(const HzPlanLine *line, const char *subject, uint16_t id, uint64_t *v)
 {
     return hz_vm_declared(line->vm, subject, id, v);

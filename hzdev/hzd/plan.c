@@ -43,15 +43,25 @@ static void look(HzPlan *plan)
 static void look_again(gpointer opaque)
 {
     HzPlan *plan = opaque;
-    gboolean missing = FALSE;
+    gboolean missing = FALSE, undone = FALSE;
 
     for (guint i = 0; i < plan->lines->len; i++) {
         const HzPlanLine *line = g_ptr_array_index(plan->lines, i);
 
         missing |= !line->exists && line->vm->synced;
+        undone |= hz_plan_line_undone(line);
     }
-    look(plan);
+    if (undone) {
+        hz_plan_look(plan->host);       /* and apply again: what stood in the way may be gone */
+    } else {
+        look(plan);
+    }
     hz_timer_set(plan->look, hz_now() + (missing ? LOOK_SOON : LOOK_EVERY));
+}
+
+void hz_plan_look_soon(HzPlan *plan)
+{
+    hz_timer_set(plan->look, hz_now() + LOOK_SOON);
 }
 
 /* TRUE: the line differs from what was known. */
@@ -90,7 +100,7 @@ void hz_plan_observed(HzHost *host, JsonArray *lines)
     }
     plan->looked = TRUE;
     if (missing) {
-        hz_timer_set(plan->look, hz_now() + LOOK_SOON);
+        hz_plan_look_soon(plan);
     }
     if (differs) {
         hz_plan_kick(host);

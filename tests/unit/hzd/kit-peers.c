@@ -183,9 +183,10 @@ static JsonObject *apply(Vnic *v, JsonObject *arguments)
         const char *key = hz_json_text(line, "key", "");
         JsonObject *result = object("key", key);
 
-        json_object_set_string_member(result, "state", enforce ? "applied" : "would-apply");
+        json_object_set_string_member(result, "state", v->fail ? "failed"
+                                                       : enforce ? "applied" : "would-apply");
         json_array_add_object_element(results, result);
-        if (enforce && hz_json_bool(line, "shape", FALSE)) {
+        if (enforce && !v->fail && hz_json_bool(line, "shape", FALSE)) {
             g_hash_table_insert(v->lines, g_strdup(key), json_object_ref(line));
         }
     }

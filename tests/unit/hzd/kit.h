@@ -119,7 +119,8 @@ typedef struct {
     gboolean hung;              /* answers nothing */
     gboolean absent;            /* interfaces aren't there */
     gboolean unshapeable;
-    gboolean refuse;            /* applies fail */
+    gboolean refuse;            /* applies fail as a whole */
+    gboolean fail;              /* each line does */
     unsigned configures, observes, applies, forgets;
     unsigned lifted;            /* times an apply took a ceiling away */
 } Vnic;

@@ -468,6 +468,16 @@ static void test_refuses(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
 }
 
+/* One line failed: the guest is told, and it is tried again without anybody asking. */
+static void test_line_fails(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    f->vnic->fail = TRUE;
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(UNAVAILABLE(f->a));
+    f->vnic->fail = FALSE;
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+}
+
 static void test_unshapeable(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
     f->vnic->unshapeable = TRUE;
@@ -588,6 +598,7 @@ int main(int argc, char **argv)
     ADD("looping", test_looping);
     ADD("event-flood", test_event_flood);
     ADD("refuses", test_refuses);
+    ADD("line-fails", test_line_fails);
     ADD("unshapeable", test_unshapeable);
     ADD("gone", test_gone);
     ADD("stranger", test_stranger);

@@ -146,9 +146,19 @@ static void hz_entry_gone(struct hz_dev *hz, struct hz_entry *e, u64 disruption,
 }
 
 /*
- * Is there room for one more of this kind? Entries the device had before it
- * was reset or its state was loaded don't count: they give way.
+ * May the entry give way? What the device had before it was reset or its state
+ * was loaded; and, while everything is read anew, what hasn't been told again:
+ * a full table's oldest closed notice goes without a word when a new one comes.
  */
+static bool hz_entry_stale(struct hz_dev *hz, const struct hz_entry *e)
+{
+	const struct hz_mirror *m = &hz->mirror;
+
+	return e->incarnation != m->incarnation || e->disruption < m->disruption ||
+	       (hz->reading.full && e->reading != m->reading);
+}
+
+/* Is there room for one more of this kind, or can room be made? */
 static bool hz_mirror_room(struct hz_dev *hz, u16 type)
 {
 	struct hz_mirror *m = &hz->mirror;
@@ -165,7 +175,8 @@ static bool hz_mirror_room(struct hz_dev *hz, u16 type)
 		if (e->type != type || e->gone)
 			continue;
 		live++;
-		if (e->incarnation != m->incarnation || e->disruption < m->disruption)
+		if (hz_entry_stale(hz, e) &&
+		    (!old || hz_newer(old->disruption, old->version, e->disruption, e->version)))
 			old = e;
 	}
 	if (live < limit)

@@ -446,12 +446,12 @@ def main():
         # Told as an expectation: whatever came so far still gets its table.
         demo.story.expect("the demo goes on to its end", False, f"{type(error).__name__}: {error}", "its end")
     finally:
-        if args.keep:
-            demo.ways_in()
-        else:
-            demo.keep_logs()
+        demo.keep_logs()
+        if not args.keep:
             demo.sweep()
     demo.story.table()
+    if args.keep:
+        demo.ways_in()
     if args.json:
         demo.story.write(args.json, rates=demo.rates, times=demo.times)
     return demo.story.verdict("demo")

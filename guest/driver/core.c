@@ -7,6 +7,7 @@
  * operation is in hz.h.
  */
 #include <linux/device.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
@@ -137,6 +138,9 @@ static void hz_reinit(struct hz_dev *hz)
 	struct virtio_device *vdev = hz->vdev;
 	int err;
 
+	if (time_after(jiffies, hz->reset_at + HZ_RESET_PERIOD))
+		hz->resets = 0;
+	hz->reset_at = jiffies;
 	if (++hz->resets > HZ_RESET_TRIES) {
 		spin_lock_irq(&hz->lock);
 		hz_break(hz, "it asks to be reset over and over");
@@ -286,6 +290,7 @@ static void hz_remove(struct virtio_device *vdev)
 	hz_quiesce(hz, true);
 	misc_deregister(&hz->misc);
 	hz_queues_down(hz, -ENODEV);
+	hz_reset_device(vdev);		/* it may be down because it couldn't be set up again */
 	hz_dev_put(hz);
 }
 

@@ -49,7 +49,8 @@
 #define HZ_EVENT_SIZE	VIRTIO_HZ_MAX_FRAME
 #define HZ_TOMBSTONES	64
 #define HZ_ENTRIES	(1 + VIRTIO_HZ_MAX_DECLARATIONS + VIRTIO_HZ_MAX_NOTICES + HZ_TOMBSTONES)
-#define HZ_RESET_TRIES	3
+#define HZ_RESET_TRIES	3		/* that follow each other within ... */
+#define HZ_RESET_PERIOD	(10 * HZ)
 
 struct hz_dev;
 struct hz_file;
@@ -233,7 +234,8 @@ struct hz_dev {
 	bool hold;			/* suspended or going: don't look at config */
 	bool gone;			/* ENODEV from here on */
 	bool broken;			/* EIO until a reset */
-	unsigned int resets;		/* tried since the last whole reading */
+	unsigned int resets;		/* that the device asked for, in quick succession */
+	unsigned long reset_at;		/* the newest, in jiffies */
 
 	struct virtqueue *request;
 	struct virtqueue *event;

@@ -140,13 +140,12 @@ static int hz_reading_next(struct hz_dev *hz, const struct virtio_hz_response *a
 		hz_reading_send(hz);
 		return 0;
 	}
-	if (r->full)
+	if (r->full || !hz->mirror.synced)
 		err = hz_mirror_sweep(hz, r->disruption, r->since);
 	if (err)
 		return err;
 	hz->mirror.version = max(hz->mirror.version, r->since);
 	hz->mirror.synced = true;
-	hz->resets = 0;
 	r->ended = r->begun;
 	r->busy = false;
 	hz_reading_begin(hz);

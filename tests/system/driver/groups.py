@@ -2,7 +2,7 @@
 """The groups of the driver's tests, each with a guest of its own."""
 import os
 
-from rig import case, expect, kernel_is_silent, reconnect, until
+from rig import HERE, case, expect, kernel_is_silent, no_leak, reconnect, until
 
 PLAIN = ("info", "first-read", "fault", "many-a-read", "declare", "bad", "owner", "close", "killed", "persist",
          "full-table", "claim", "cursors", "lag", "compat", "churn")
@@ -13,6 +13,7 @@ def plain(rig, score):
     guest = rig.ready(rig.guest("plain"))
     for name in PLAIN:
         score.test(f"plain: {name}", case, guest, name)
+    score.test("plain: no memory is left behind", no_leak, guest)
     score.test("plain: the kernel has nothing to complain of", kernel_is_silent, guest)
     guest.stop()
 
@@ -41,6 +42,7 @@ def host_notice(guest, hzd):
     hzd.wait("record", since=mark, type="notice", id=ident, reply=1)
     got = hzd.wait("record", since=mark, type="notice", id=ident, reply=2)
     expect(got["replied"], 1 << 1 | 1 << 2, "replies the host sees")
+    hzd.drop(b"notice-1".ljust(16, b"\0"))
 
 
 def host_verdict(guest, hzd):
@@ -60,6 +62,24 @@ def host_burst(guest, hzd):
     case(guest, "burst", on_ready(("burst", burst)))
     for n in range(30):
         hzd.drop(bytes([0xb0, n]).ljust(16, b"\0"))
+
+
+def host_evict(guest, hzd):
+    def ident(kind, n):
+        return bytes([kind, n + 1]).ljust(16, b"\0")
+
+    def fill():
+        for n in range(32):
+            hzd.notice(ident(0xe0, n), state=2)
+            hzd.notice(ident(0xe0, n), state=3)
+
+    def more():
+        for n in range(20):
+            hzd.notice(ident(0xe1, n))
+    case(guest, "evict", on_ready(("fill", fill), ("more", more)))
+    for n in range(32):
+        hzd.drop(ident(0xe0, n))
+        hzd.drop(ident(0xe1, n))
 
 
 def host_provider(guest, hzd):
@@ -107,6 +127,7 @@ def host(rig, score):
         ("notice", notice(hzd, "drop-me")), ("drop", lambda: hzd.drop(b"drop-me".ljust(16, b"\0")))))
     score.test("host: a verdict beside its field", host_verdict, guest, hzd)
     score.test("host: a burst of updates", host_burst, guest, hzd)
+    score.test("host: a full table makes room", host_evict, guest, hzd)
     score.test("host: the provider goes and comes", host_provider, guest, hzd)
     score.test("host: stop and cont", host_pause, guest, hzd)
     score.test("host: the kernel has nothing to complain of", kernel_is_silent, guest)
@@ -148,6 +169,7 @@ def life(rig, score):
     score.test("life: unbound under sleepers", case, guest, "unbind")
     score.test("life: unbound again and again", case, guest, "unbind-storm")
     score.test("life: unloaded and loaded", case, guest, "reload")
+    score.test("life: no memory is left behind", no_leak, guest)
     score.test("life: the kernel has nothing to complain of", kernel_is_silent, guest)
     guest.stop()
 
@@ -161,4 +183,24 @@ def life(rig, score):
     guest.stop()
 
 
-ALL = {"plain": plain, "host": host, "life": life}
+# -- a device that lies ----------------------------------------------------
+
+LIES = ("answers", "ahead", "readings", "reading-unknown", "events-break", "events-skip", "events-read", "event-old",
+        "too-many", "flood", "killed-waiter", "silent-unbind", "backlog", "needs-reset", "needs-reset-forever", "reset-fails",
+        "other-device", "disrupt", "config")
+
+
+def lies(rig, score):
+    """The device breaks the protocol in every way we could think of; hz_liar plays it inside the guest."""
+    module = rig.build_module(os.path.join(HERE, "liar"))
+    guest = rig.ready(rig.guest("lies", device=None), [module])
+    guest.run("insmod /tmp/hz_liar.ko")
+    for name in LIES:
+        score.test(f"lies: {name}", case, guest, name)
+    score.test("lies: no memory is left behind", no_leak, guest)
+    score.test("lies: the device's module goes", guest.run, "rmmod hz_liar && rmmod virtio_hz")
+    score.test("lies: the kernel has nothing to complain of", kernel_is_silent, guest)
+    guest.stop()
+
+
+ALL = {"plain": plain, "host": host, "life": life, "lies": lies}

@@ -20,7 +20,8 @@ from lab.process import LabError, sh, until  # pylint: disable=unused-import # n
 # What a kernel says when something of it is wrong.
 COMPLAINTS = ("BUG:", "WARNING:", "Oops", "general protection", "Call Trace", "hung_task", "blocked for more than",
               "list_add corruption", "list_del corruption", "refcount_t:", "scheduling while atomic", "RCU stall",
-              "rcu: INFO", "soft lockup", "still has objects", "use-after-free")
+              "rcu: INFO", "soft lockup", "still has objects", "use-after-free", "Poison overwritten",
+              "Redzone", "Object already free", "Right Redzone")
 
 
 class Skip(Exception):
@@ -94,9 +95,12 @@ class Rig:
         self.daemons.append(hzd)
         return hzd
 
-    def guest(self, name, hzd=None, **kw):
+    def guest(self, name, hzd=None, extra=(), **kw):
+        """Its kernel poisons and fences what it allocates and remembers who did: see kernel_is_silent(), no_leak()."""
+        append = ("console=ttyS0 quiet panic=-1 tsc=reliable random.trust_cpu=on mitigations=off "
+                  f"slub_debug=FZPU hz.name={name}")
         guest = Guest(self.qemu, self.image, name, os.path.join(self.folder, name),
-                      hz_socket=hzd.path if hzd else None, **kw)
+                      hz_socket=hzd.path if hzd else None, extra=["-append", append, *extra], **kw)
         self.guests.append(guest)
         return guest
 
@@ -159,6 +163,16 @@ def case(guest, name, host=None, timeout=240):
     status = job.wait(timeout)
     if status != 0:
         raise AssertionError(f"exit {status}: {job.text().strip()}")
+
+
+def no_leak(guest):
+    """The driver, loaded but without device and files, holds no memory. All files must be closed."""
+    guest.run("mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null; "
+              "cd /sys/bus/virtio/drivers/virtio_hz && for d in virtio*; do echo $d > unbind; done")
+    # A line that starts with a count names who allocated; the others are its callers.
+    held = guest.run("cat /sys/kernel/debug/slab/*/alloc_traces | grep '^ *[0-9][0-9]* [^ ]* \\[virtio_hz\\]' || true")
+    if held:
+        raise AssertionError(f"the driver still holds: {held.strip()}")
 
 
 def kernel_is_silent(guest):

@@ -138,6 +138,45 @@ static void case_burst(void)
     }
 }
 
+/* A full table's closed notices make room for new ones, whose telling starts over. */
+static void case_evict(void)
+{
+    int fd = opened_drained(0), sleeper = opened_drained(O_NONBLOCK), seen = 0;
+    struct rec r;
+
+    ready("fill");
+    while (seen < 32) {
+        EXPECT(poll_for(fd, WAIT_MS), POLLIN);
+        EXPECT_TRUE(read_one(fd, &r) > 0);
+        seen += r.head.type == VIRTIO_HZ_R_NOTICE && r.head.key[0] == 0xe0 &&
+                notice_of(&r)->state == VIRTIO_HZ_STATE_COMPLETED;
+    }
+    ready("more");
+    for (int n = 0; n < 20; n++) {
+        char name[VIRTIO_HZ_KEY_LEN] = { (char)0xe1, (char)(n + 1) };
+
+        await(fd, VIRTIO_HZ_R_NOTICE, name, &r);
+        EXPECT(r.head.flags, 0);
+    }
+    /* who opens now, and who slept, finds the twenty new ones and the twelve newest of the old */
+    for (int i = 0; i < 2; i++) {
+        int late = i ? hz_open(O_NONBLOCK) : sleeper, gone = 0, standing = 0;
+
+        EXPECT(poll_for(late, WAIT_MS), POLLIN);
+        while (read_one(late, &r) > 0) {
+            if (r.head.flags & VIRTIO_HZ_REC_FULL) {
+                gone = standing = 0;
+            }
+            if (r.head.type == VIRTIO_HZ_R_NOTICE && (r.head.key[0] & 0xfe) == 0xe0) {
+                gone += !!(r.head.flags & VIRTIO_HZ_REC_GONE);
+                standing += !(r.head.flags & VIRTIO_HZ_REC_GONE);
+            }
+        }
+        EXPECT(standing, 32);
+        EXPECT(gone, i ? 0 : 20);
+    }
+}
+
 static void case_provider(void)
 {
     int fd = opened_drained(0);
@@ -207,6 +246,7 @@ const struct test_case host_cases[] = {
     { "drop", case_drop },
     { "verdict", case_verdict },
     { "burst", case_burst },
+    { "evict", case_evict },
     { "provider", case_provider },
     { "pause", case_pause },
     { "migrate", case_migrate },

@@ -81,5 +81,6 @@ struct test_case {
 extern const struct test_case plain_cases[];
 extern const struct test_case host_cases[];
 extern const struct test_case life_cases[];
+extern const struct test_case lies_cases[];
 
 #endif

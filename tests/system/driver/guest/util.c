@@ -247,8 +247,9 @@ static bool run_from(const struct test_case *cases, const char *name)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc != 2 || !(run_from(plain_cases, argv[1]) || run_from(host_cases, argv[1]) ||
-                       run_from(life_cases, argv[1]))) {
+                       run_from(life_cases, argv[1]) || run_from(lies_cases, argv[1]))) {
         printf("usage: hz-selftest CASE\n");
         return 2;
     }

@@ -53,11 +53,11 @@ static gboolean may_write(HzVm *vm, HzBucket *share, double burst)
     return TRUE;
 }
 
-/* One object to both: the audit's copy first, the event takes the original. */
+/* One object to both; watchers first: they wait. */
 static void tell(HzHost *host, const char *event, const char *audit, JsonObject *o)
 {
-    hz_audit(host, audit, json_object_ref(o));
-    hz_control_event(host, event, o);
+    hz_control_event(host, event, json_object_ref(o));
+    hz_audit(host, audit, o);
 }
 
 void hz_event_vm(HzVm *vm, const char *what)

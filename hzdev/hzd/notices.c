@@ -152,9 +152,9 @@ static void place(HzVm *vm, const HzNotifySpec *spec, const char *key,
     notice->drain = spec->drain;
     notice->untold = silent != NULL;
     hz_notice_say(notice, silent);
-    hz_event_notice(notice, "created", spec->who);
     hz_notice_touch(notice);
     hz_link_pump(vm);
+    hz_event_notice(notice, "created", spec->who);
 }
 
 static gboolean revise(HzNotice *notice, const HzNotifySpec *spec, char **detail)

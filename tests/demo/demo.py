@@ -167,9 +167,12 @@ class Demo:
         out = {}
         for vm, job in jobs.items():
             status = job.wait(seconds + 60)
-            result = json.loads(job.text())
+            try:
+                result = json.loads(job.text())
+            except json.JSONDecodeError:
+                result = {"error": job.text()[:500]}
             if status != 0 or "error" in result:
-                raise RuntimeError(f"iperf3 in {vm}: {result.get('error', status)}")
+                raise RuntimeError(f"iperf3 in {vm}, exit {status}: {result.get('error')}")
             out[vm] = result["end"]["sum_received"]["bits_per_second"] / MBIT
         self.story.tell("   " + ", ".join(f"{vm} {rate:.1f} Mbit/s" for vm, rate in out.items())
                         + (" towards the guests" if reverse else " from the guests"))

@@ -187,6 +187,23 @@ static gboolean same_places(const HzConfig *a, const HzConfig *b, GError **error
     return !what;
 }
 
+/* One that stands still because of us must run again before it may be forgotten. */
+static gboolean may_drop(HzHost *host, const HzConfig *config, GError **error)
+{
+    g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
+
+    for (guint i = 0; i < vms->len; i++) {
+        HzVm *vm = g_ptr_array_index(vms, i);
+
+        if (!hz_config_vm(config, vm->name) && hz_pause_of(vm)) {
+            g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_STATE,
+                        "VM %s is being paused: it can't go before it runs again", vm->name);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 /* VMs that are configured no more go, new ones come, the others take up their new values. */
 static gboolean take_vms(HzHost *host, HzConfig *config, GError **error)
 {
@@ -225,6 +242,7 @@ static void drop_vms(HzHost *host, const HzConfig *config)
         HzVm *vm = g_ptr_array_index(vms, i);
 
         if (!hz_config_vm(config, vm->name)) {
+            hz_notices_leave(vm);
             g_hash_table_remove(host->vms, vm->name);
         }
     }
@@ -236,7 +254,7 @@ gboolean hz_admin_reload(HzHost *host, const char *who, GError **error)
     HzConfig *old = host->config;
 
     audit_request(host, "reload", who, NULL);
-    if (!config || !same_places(old, config, error)) {
+    if (!config || !same_places(old, config, error) || !may_drop(host, config, error)) {
         return FALSE;
     }
     /* new VMs are made against the new configuration; should one fail, the old one comes back */

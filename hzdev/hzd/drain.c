@@ -7,11 +7,32 @@
 #include "notice-int.h"
 
 #define BIT(reply) (1u << (reply))
+#define GONE_AFTER (6 * HZ_SEC)        /* longer than a device or a monitor takes to come back */
 
 static gboolean ready(const HzNotice *notice)
 {
     return notice->prepared_us || notice->life.replied & (BIT(VIRTIO_HZ_REPLY_PREPARED) |
                                                           BIT(VIRTIO_HZ_REPLY_ACCEPT));
+}
+
+/*
+ * No link, and no monitor answers: it has been shut down or moved away. A VM
+ * that never had either can't be told from one that merely says nothing.
+ */
+static gboolean gone(const HzVm *vm)
+{
+    uint64_t now = hz_now();
+
+    if (vm->links->len || (!vm->vmms->len && !vm->lost_at) ||
+        now < vm->host->started + GONE_AFTER || now < vm->lost_at + GONE_AFTER) {
+        return FALSE;
+    }
+    for (guint i = 0; i < vm->vmms->len; i++) {
+        if (hz_vmm_connected(g_ptr_array_index(vm->vmms, i))) {
+            return FALSE;
+        }
+    }
+    return TRUE;
 }
 
 /* Where one VM stands. The impact itself is an orchestrator's: a prepared VM is out of the way. */
@@ -24,6 +45,9 @@ static const char *status_of(const HzNotice *notice)
     }
     if (ready(notice)) {
         return "prepared";
+    }
+    if (gone(notice->vm)) {
+        return "gone";
     }
     if (l->state == VIRTIO_HZ_STATE_STARTED) {
         return "unprepared";
@@ -73,7 +97,7 @@ static JsonObject *standing(const GPtrArray *vms, const char *key)
         }
         /* a guest that failed may still make it by the deadline */
         done &= strcmp(status, "waiting") && strcmp(status, "failed");
-        ok &= !strcmp(status, "prepared") || !strcmp(status, "closed");
+        ok &= !strcmp(status, "prepared") || !strcmp(status, "closed") || !strcmp(status, "gone");
         json_array_add_object_element(list, o);
     }
     json_object_set_string_member(answer, "key", key);

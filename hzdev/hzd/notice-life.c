@@ -109,6 +109,25 @@ void hz_notices_trim(HzVm *vm)
     make_room(vm);
 }
 
+void hz_notices_leave(HzVm *vm)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_copy(vm->notices, NULL, NULL);
+    struct hz_life_input in = {
+        .event = HZ_LIFE_CANCEL, .arg = VIRTIO_HZ_CAUSE_OPERATOR, .now = hz_now(),
+    };
+    const char *why;
+
+    for (guint i = 0; i < all->len; i++) {
+        HzNotice *notice = g_ptr_array_index(all, i);
+
+        /* closing one may forget others, but never an open one */
+        if (g_ptr_array_find(vm->notices, notice, NULL) && !hz_notice_closed(notice)) {
+            hz_notice_step(notice, &in, &why);
+        }
+    }
+    hz_link_pump(vm);
+}
+
 uint64_t hz_notice_extend_limit(const HzVm *vm)
 {
     uint64_t ms;

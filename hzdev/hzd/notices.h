@@ -111,8 +111,9 @@ JsonObject *hz_notice_json(const HzNotice *notice);
  * Repeating it with the same key answers how it stands: {"key", "done", "ok",
  * "vms": [{"vm", "id", "status", "state", "linked", "untold", "deadline-ms"}]}.
  * status: waiting; failed (may still make it); prepared; unprepared (the
- * deadline came first); declined; closed; refused, untouched (off, observe).
- * done: nobody is waiting or failed; ok: and all are prepared or closed.
+ * deadline came first); declined; closed; gone (the VM is); refused, untouched
+ * (off, observe). done: nobody is waiting or failed; ok: and all are prepared,
+ * closed or gone.
  */
 JsonObject *hz_notices_drain(HzHost *host, const HzNotifySpec *spec, GError **error);
 
@@ -121,6 +122,8 @@ JsonObject *hz_notices_drain(HzHost *host, const HzNotifySpec *spec, GError **er
 int hz_notices_record(HzVm *vm, const struct hz_notice *n, gboolean gone);
 void hz_notices_synced(HzVm *vm);
 void hz_notices_refused(HzVm *vm, uint64_t cookie, const struct hz_refused *refused);
+/* The VM is configured no more: nothing stays open on its board. */
+void hz_notices_leave(HzVm *vm);
 /* There may be room on the board again. */
 void hz_notices_retry(HzVm *vm);
 int hz_notices_next_frame(HzVm *vm, void *buf, size_t cap);

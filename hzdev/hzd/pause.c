@@ -78,7 +78,7 @@ char *hz_pause_refusal(HzVm *vm, uint64_t duration_ns, gboolean force)
 }
 
 /* One at a time a VM. */
-static HzNotice *acting_one(const HzVm *vm)
+HzNotice *hz_pause_of(const HzVm *vm)
 {
     for (guint i = 0; i < vm->notices->len; i++) {
         HzNotice *notice = g_ptr_array_index(vm->notices, i);
@@ -146,7 +146,7 @@ static void fail(HzNotice *notice, const char *format, ...)
 
 static void cont_done(G_GNUC_UNUSED HzVmm *vmm, const GError *error, gpointer opaque)
 {
-    HzNotice *notice = acting_one(opaque);
+    HzNotice *notice = hz_pause_of(opaque);
 
     if (!notice) {
         return;
@@ -217,7 +217,7 @@ static void stopped(HzNotice *notice, uint64_t at, int64_t wall_us)
 
 static void stop_done(G_GNUC_UNUSED HzVmm *vmm, const GError *error, gpointer opaque)
 {
-    HzNotice *notice = acting_one(opaque);
+    HzNotice *notice = hz_pause_of(opaque);
 
     if (!notice) {
         return;
@@ -241,7 +241,7 @@ void hz_pause_begin(HzNotice *notice)
              "longer enforce");
         return;
     }
-    if (acting_one(vm)) {
+    if (hz_pause_of(vm)) {
         fail(notice, "another pause of this VM is under way");
         return;
     }
@@ -287,12 +287,8 @@ gboolean hz_pause_any(HzHost *host)
     g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
 
     for (guint i = 0; i < vms->len; i++) {
-        const HzVm *vm = g_ptr_array_index(vms, i);
-
-        for (guint k = 0; k < vm->notices->len; k++) {
-            if (((HzNotice *)g_ptr_array_index(vm->notices, k))->acting) {
-                return TRUE;
-            }
+        if (hz_pause_of(g_ptr_array_index(vms, i))) {
+            return TRUE;
         }
     }
     return FALSE;
@@ -302,7 +298,7 @@ gboolean hz_pause_any(HzHost *host)
 
 void hz_pause_monitor(HzVm *vm, HzVmm *vmm)
 {
-    HzNotice *notice = acting_one(vm);
+    HzNotice *notice = hz_pause_of(vm);
 
     if (!notice) {
         return;
@@ -320,7 +316,7 @@ void hz_pause_monitor(HzVm *vm, HzVmm *vmm)
 
 void hz_pause_event(HzVm *vm, HzVmm *vmm, const HzVmmEvent *event)
 {
-    HzNotice *notice = acting_one(vm);
+    HzNotice *notice = hz_pause_of(vm);
 
     if (!notice || (notice->vmm && notice->vmm != vmm)) {
         return;
@@ -346,7 +342,7 @@ void hz_pause_event(HzVm *vm, HzVmm *vmm, const HzVmmEvent *event)
 
 void hz_pause_forget_monitors(HzVm *vm)
 {
-    HzNotice *notice = acting_one(vm);
+    HzNotice *notice = hz_pause_of(vm);
 
     if (notice) {
         notice->vmm = NULL;

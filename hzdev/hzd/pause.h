@@ -21,6 +21,8 @@ void hz_pause_begin(HzNotice *notice);
 void hz_pause_abort(HzNotice *notice);
 /* A PAUSE found started after a restart: finish it. */
 void hz_pause_recover(HzNotice *notice);
+/* The pause of this VM that is under way, or NULL. */
+HzNotice *hz_pause_of(const HzVm *vm);
 /* Is any VM standing still because of us? */
 gboolean hz_pause_any(HzHost *host);
 

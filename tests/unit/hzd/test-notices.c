@@ -389,6 +389,64 @@ static void test_drain_late(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_false(ok);
 }
 
+/* One that is shut down while it is asked to go is out of the way too. */
+static void test_drain_gone(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    g_autoptr(JsonObject) answer = drain(f, 3600 * HZ_SEC);
+    struct hz_notice n;
+    gboolean ok;
+
+    WAIT(guest_notice_of_kind(f->a, HZ_KIND_RECLAIM, &n));
+    guest_reply(f->a, n.id, VIRTIO_HZ_REPLY_PREPARED, 0);
+    WAIT(guest_notice_of_kind(f->b, HZ_KIND_RECLAIM, &n));
+    guest_reply(f->b, n.id, VIRTIO_HZ_REPLY_PREPARED, 0);
+    device_disconnect(f->c);
+    g_assert_false(drained(f, &ok));
+    WAIT(drained(f, &ok));
+    g_assert_true(ok);
+}
+
+static void test_short(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzNotifySpec spec = reclaim("k");
+    JsonObject *o;
+
+    guest_declare(f->a, "vm", "notice-needed-reclaim", "2h", NULL);
+    WAIT(hz_vm_decl(kit_vm(f->kit, "A"), "vm"));
+    o = ask_notify(f->kit, &spec, "A", NULL);
+    g_assert_nonnull(strstr(hz_json_text(o, "detail", ""), "7200000 ms of warning"));
+    json_object_unref(o);
+    /* left to hzd, it gets what it needs */
+    spec = reclaim("k2");
+    spec.has_deadline = FALSE;
+    o = ask_notify(f->kit, &spec, "A", NULL);
+    g_assert_null(hz_json_text(o, "detail", NULL));
+    json_object_unref(o);
+    WAIT(hz_board_open_notices(f->a->board) == 2);
+}
+
+/* A VM that is configured no more is left with nothing open. */
+static void test_leave(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzNotifySpec spec = pause_of("p", 3600 * HZ_SEC);
+    g_autoptr(GError) error = NULL;
+    uint8_t id[16], p[16];
+
+    notify(f, reclaim("k"), "A", id);
+    WAIT(shows(f->a, id, VIRTIO_HZ_STATE_SCHEDULED));
+    spec.deadline_ns = 1;
+    notify(f, spec, "A", p);
+    WAIT(!f->monitor->running);
+    kit_rewrite(f->kit, "mode=enforce", "[vm B]\nidentity=socket\n");
+    g_assert_false(hz_admin_reload(f->kit->host, "test", &error));
+    g_assert_nonnull(strstr(error->message, "being paused"));
+    g_assert_true(order(f, hz_notices_cancel, "p", NULL));
+    WAIT(f->monitor->running && !notice_of(f, "A", p)->acting);
+    g_assert_true(hz_admin_reload(f->kit->host, "test", NULL));
+    WAIT(f->a->closed);
+    g_assert_true(shows(f->a, id, VIRTIO_HZ_STATE_CANCELLED));
+}
+
 static void test_job(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
     HzNotifySpec spec = reclaim("k");
@@ -785,6 +843,9 @@ int main(int argc, char **argv)
     ADD("full", test_full);
     ADD("drain", test_drain);
     ADD("drain-late", test_drain_late);
+    ADD("drain-gone", test_drain_gone);
+    ADD("short", test_short);
+    ADD("leave", test_leave);
     ADD("job", test_job);
     ADD("pause", test_pause);
     ADD("pause-limits", test_pause_limits);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The groups of the driver's tests, each with a guest of its own."""
 import os
+import shutil
 
-from rig import HERE, case, expect, kernel_is_silent, no_leak, reconnect, until
+from rig import HERE, TOP, Skip, case, expect, kernel_is_silent, no_leak, reconnect, sh, until
 
 PLAIN = ("info", "first-read", "fault", "many-a-read", "declare", "bad", "owner", "close", "killed", "persist",
          "full-table", "claim", "cursors", "lag", "compat", "churn")
@@ -165,7 +166,7 @@ def life_hotplug(guest, hzd):
 def life(rig, score):
     """The driver loses its device, or the other way round."""
     hzd = rig.daemon("life")
-    guest = rig.ready(rig.guest("life", hzd))
+    guest = rig.ready(rig.guest("life", hzd, smp=2))
     score.test("life: unbound under sleepers", case, guest, "unbind")
     score.test("life: unbound again and again", case, guest, "unbind-storm")
     score.test("life: unloaded and loaded", case, guest, "reload")
@@ -193,7 +194,7 @@ LIES = ("answers", "ahead", "readings", "reading-unknown", "events-break", "even
 def lies(rig, score):
     """The device breaks the protocol in every way we could think of; hz_liar plays it inside the guest."""
     module = rig.build_module(os.path.join(HERE, "liar"))
-    guest = rig.ready(rig.guest("lies", device=None), [module])
+    guest = rig.ready(rig.guest("lies", device=None, smp=2), [module])
     guest.run("insmod /tmp/hz_liar.ko")
     for name in LIES:
         score.test(f"lies: {name}", case, guest, name)
@@ -203,4 +204,77 @@ def lies(rig, score):
     guest.stop()
 
 
-ALL = {"plain": plain, "host": host, "life": life, "lies": lies}
+# -- other transports and rings --------------------------------------------
+
+RINGS = {
+    "packed": ",packed=on,iommu_platform=on",
+    "bare": ",event_idx=off,indirect_desc=off,in_order=off",
+}
+
+
+def rings(rig, score):
+    """Ring formats and features the transport decides on, and virtio over MMIO."""
+    for name, properties in RINGS.items():
+        hzd = rig.daemon(name)
+        guest = rig.ready(rig.guest(name, hzd, device_args=properties))
+        for test in ("declare", "close", "full-table", "churn"):
+            score.test(f"rings: {name}: {test}", case, guest, test)
+        score.test(f"rings: {name}: notice", host_notice, guest, hzd)
+        score.test(f"rings: {name}: unbound again and again", case, guest, "unbind-storm")
+        score.test(f"rings: {name}: the kernel has nothing to complain of", kernel_is_silent, guest)
+        guest.stop()
+    hzd = rig.daemon("mmio")
+    guest = rig.ready(rig.mmio_guest("mmio", hzd))
+    for test in ("info", "declare", "close", "full-table", "churn"):
+        score.test(f"rings: mmio: {test}", case, guest, test)
+    score.test("rings: mmio: notice", host_notice, guest, hzd)
+    score.test("rings: mmio: the kernel has nothing to complain of", kernel_is_silent, guest)
+    guest.stop()
+
+
+# -- the build ---------------------------------------------------------------
+
+def tree(rig, name):
+    folder = os.path.join(rig.folder, name)
+    shutil.copytree(os.path.join(TOP, "guest"), os.path.join(folder, "guest"), ignore=shutil.ignore_patterns(
+        "*.o", "*.ko", "*.mod*", ".*.cmd", "Module.symvers", "modules.order"))
+    return os.path.join(folder, "guest", "driver")
+
+
+def build_quietly(rig, name, *words):
+    """No warning, neither the compiler's (with more of them asked for) nor the kernel build's."""
+    said = sh("make", "-C", tree(rig, name), f"KDIR={rig.headers()}", *words)
+    warnings = [line for line in said.splitlines() if "warning:" in line or "error:" in line]
+    expect(warnings, [], "warnings")
+
+
+def build_sparse(rig):
+    if not shutil.which("sparse"):
+        raise Skip("no sparse here (Debian package sparse)")
+    build_quietly(rig, "sparse", "check")
+
+
+def build_dkms(rig):
+    """What DKMS gets is complete in itself: it builds without the rest of the source tree."""
+    root = os.path.join(rig.folder, "root")
+    sh("make", "-C", os.path.join(TOP, "guest", "driver"), f"DESTDIR={root}", "dkms-tree", "rules")
+    source = os.path.join(root, "usr/src", os.listdir(os.path.join(root, "usr/src"))[0])
+    expect(os.path.basename(source), "virtio-hz-0.1.0", "the tree's name")
+    sh("make", "-C", source, f"KDIR={rig.headers()}", "modules")
+    if not os.path.exists(os.path.join(source, "virtio_hz.ko")):
+        raise AssertionError("no virtio_hz.ko")
+    for path in ("udev/rules.d/60-hz.rules", "sysusers.d/hz.conf"):
+        if not os.path.exists(os.path.join(root, "usr/lib", path)):
+            raise AssertionError(f"no {path}")
+
+
+def build(rig, score):
+    """The module's build: warnings, sparse, what older kernels lack, DKMS."""
+    score.test("build: without warnings", build_quietly, rig, "warnings", "modules", "W=1")
+    score.test("build: sparse", build_sparse, rig)
+    score.test("build: with every substitute for what older kernels lack", build_quietly, rig, "old", "modules",
+               "HZ_PROBES=")
+    score.test("build: the DKMS tree", build_dkms, rig)
+
+
+ALL = {"build": build, "plain": plain, "rings": rings, "host": host, "life": life, "lies": lies}

@@ -13,9 +13,9 @@ sys.path[:0] = [os.path.join(TOP, "tests", "system"), os.path.join(TOP, "tests",
 
 # pylint: disable=wrong-import-position
 from fakehzd import FakeHzd  # noqa: E402
-from lab.guest import Guest, Image, reconnect  # noqa: E402,F401  pylint: disable=unused-import
+from lab.guest import FIRMWARE, Guest, Image, reconnect  # noqa: E402
 from lab.guestexec import GuestError  # noqa: E402
-from lab.process import LabError, sh, until  # pylint: disable=unused-import # noqa: E402
+from lab.process import LabError, Process, sh, until  # noqa: E402,F401  pylint: disable=unused-import
 
 # What a kernel says when something of it is wrong.
 COMPLAINTS = ("BUG:", "WARNING:", "Oops", "general protection", "Call Trace", "hung_task", "blocked for more than",
@@ -70,6 +70,32 @@ def expect(got, want, what):
         raise AssertionError(f"{what}: {got!r}, expected {want!r}")
 
 
+class MmioGuest(Guest):
+    """As Guest, on machine microvm."""
+
+    def __init__(self, qemu, image, name, folder, hz_socket):  # pylint: disable=super-init-not-called
+        os.makedirs(folder)
+        self.name = name
+        self.folder = folder
+        self.exec = None
+        self.exec_path = os.path.join(folder, "exec.sock")
+        self.serial_path = os.path.join(folder, "serial.log")
+        self.qmp_path = self.hz_qmp_path = os.path.join(folder, "qmp.sock")
+        self.process = Process(f"guest {name}", [
+            qemu, *FIRMWARE, "-M", "microvm,accel=tcg,rtc=on", "-global", "virtio-mmio.force-legacy=false", "-cpu", "max",
+            "-m", "192", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-serial", f"file:{self.serial_path}", "-kernel", image.kernel, "-initrd", image.initrd,
+            "-append", "console=ttyS0 quiet panic=-1 tsc=reliable tsc_early_khz=2300000 random.trust_cpu=on "
+                       f"mitigations=off hz.name={name}",
+            "-qmp", f"unix:{self.qmp_path},server=on,wait=off",
+            "-device", "virtio-serial-device",
+            "-chardev", f"socket,id=exec,path={self.exec_path},server=on,wait=off",
+            "-device", "virtserialport,chardev=exec,name=hz.exec",
+            "-chardev", f"socket,id=hz0,path={hz_socket},{reconnect(qemu)}",
+            "-device", "virtio-hz-device,chardev=hz0"], os.path.join(folder, "qemu.log"))
+        self.qmp = self._monitor()
+
+
 class Rig:
     """Temporary files, the image, the selftest; guests made on demand and all ended at the end."""
 
@@ -95,12 +121,18 @@ class Rig:
         self.daemons.append(hzd)
         return hzd
 
-    def guest(self, name, hzd=None, extra=(), **kw):
+    def guest(self, name, hzd=None, extra=(), smp=1, **kw):
         """Its kernel poisons and fences what it allocates and remembers who did: see kernel_is_silent(), no_leak()."""
         append = ("console=ttyS0 quiet panic=-1 tsc=reliable random.trust_cpu=on mitigations=off "
                   f"slub_debug=FZPU hz.name={name}")
         guest = Guest(self.qemu, self.image, name, os.path.join(self.folder, name),
-                      hz_socket=hzd.path if hzd else None, extra=["-append", append, *extra], **kw)
+                      hz_socket=hzd.path if hzd else None, extra=["-append", append, "-smp", str(smp), *extra], **kw)
+        self.guests.append(guest)
+        return guest
+
+    def mmio_guest(self, name, hzd):
+        """A microvm: no PCI, every device on virtio-mmio."""
+        guest = MmioGuest(self.qemu, self.image, name, os.path.join(self.folder, name), hzd.path)
         self.guests.append(guest)
         return guest
 
@@ -113,20 +145,24 @@ class Rig:
                           feed=content.read())
         return guest
 
+    def kernel_version(self):
+        with open(os.path.join(self.image_path, "version"), encoding="ascii") as version:
+            return version.read().strip()
+
+    def headers(self):
+        return f"/usr/src/linux-headers-{self.kernel_version()}"
+
     def build_module(self, folder):
         """An out-of-tree module for the guest's kernel; the path of its .ko."""
-        with open(os.path.join(self.image_path, "version"), encoding="ascii") as version:
-            headers = f"/usr/src/linux-headers-{version.read().strip()}"
         work = os.path.join(self.folder, "module-" + os.path.basename(folder))
         shutil.copytree(folder, work)
-        sh("make", "-C", headers, f"M={work}", f"HZ_TOP={TOP}", "modules")
+        sh("make", "-C", self.headers(), f"M={work}", f"HZ_TOP={TOP}", "modules")
         return [os.path.join(work, f) for f in os.listdir(work) if f.endswith(".ko")][0]
 
     def bzimage(self):
         """The guests' kernel as distributed. Resuming from memory needs it: a guest booted by PVH, as
         the image's vmlinux is, has lost the page tables its wake-up code wants."""
-        with open(os.path.join(self.image_path, "version"), encoding="ascii") as file:
-            version = file.read().strip()
+        version = self.kernel_version()
         installed = f"/boot/vmlinuz-{version}"
         if os.path.exists(installed):
             return installed

@@ -11,7 +11,7 @@ $(BUILD)/build.ninja:
 
 # Unit tests; scripts/check is everything.
 check: all
-	meson test -C $(BUILD) --no-rebuild --print-errorlogs
+	meson test -C $(BUILD) --print-errorlogs
 
 install: all
 	DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild

@@ -51,10 +51,22 @@ static void virtio_hz_pci_class_init(ObjectClass *klass, HZClassData *data)
 
 static void virtio_hz_pci_init(Object *obj)
 {
+    static const char *const counters[] = {
+        "bells", "refusals", "link-sessions",
+        "standing-declarations", "standing-notices",
+    };
     VirtIOHZPCI *dev = VIRTIO_HZ_PCI(obj);
+    int i;
 
     virtio_instance_init_common(obj, &dev->vdev, sizeof(dev->vdev),
                                 TYPE_VIRTIO_HZ);
+    /* Older QEMUs alias qdev properties only. */
+    for (i = 0; i < ARRAY_SIZE(counters); i++) {
+        if (!object_property_find(obj, counters[i])) {
+            object_property_add_alias(obj, counters[i], OBJECT(&dev->vdev),
+                                      counters[i]);
+        }
+    }
 }
 
 static const VirtioPCIDeviceTypeInfo virtio_hz_pci_info = {

@@ -1053,7 +1053,7 @@ static void test_generation(void)
 static void expect_exit(const char *args, const char *what, const char *why)
 {
     g_autofree char *cmd = g_strdup_printf(
-        "timeout 60 %s -display none -audio none %s",
+        "timeout 60 %s -display none %s",
         getenv("QTEST_QEMU_BINARY"), args);
     g_autofree char *err = NULL;
     int status;
@@ -1435,15 +1435,19 @@ static void test_loadvm(void)
         "-drive if=none,id=d,file=%s,format=qcow2 "
         "-device virtio-blk-pci,drive=d,addr=05.0", disk);
     uint8_t f[VIRTIO_HZ_MAX_FRAME];
+    g_autofree char *create = NULL;
     g_autofree char *saved = NULL;
     g_autofree char *loaded = NULL;
     int fd;
     VM vm;
 
-    if (!have_qemu_img() || !mkimg(disk, "qcow2", 64)) {
+    if (!getenv("QTEST_QEMU_IMG")) {
         g_test_skip("no qemu-img");
         return;
     }
+    create = g_strdup_printf("%s create -q -f qcow2 %s 64M",
+                             getenv("QTEST_QEMU_IMG"), disk);
+    g_assert_true(g_spawn_command_line_sync(create, NULL, NULL, NULL, NULL));
     vm_start(&vm, "a", "", more);
     fd = peer_up(&vm);
     send_notice(fd, 1, make_notice(1, 1, VIRTIO_HZ_STATE_SCHEDULED));

@@ -529,7 +529,8 @@ static void test_reset(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmpuint(resets(&h), ==, before + 1);
         g_assert_cmpuint(counter("standing-declarations"), ==, 0);
     }
-    qtest_system_reset(h.qts);
+    qtest_qmp_assert_success(h.qts, "{'execute': 'system_reset'}");
+    qtest_qmp_eventwait(h.qts, "RESET");
     qhz_stop(&h);
 }
 

@@ -33,7 +33,7 @@ gboolean hz_admin_freeze(HzHost *host, const char *who, GError **error)
     audit_request(host, "freeze", who, NULL);
     /* at once, also when it can't be kept over a restart: then the caller is told so */
     host->frozen = TRUE;
-    if (!hz_state_write(host->state, "frozen", who ? who : "", error)) {
+    if (!hz_state_write(host->state, "frozen", who ? who : "", TRUE, error)) {
         g_prefix_error(error, "frozen until hzd is restarted, but not longer: ");
         return FALSE;
     }

@@ -116,7 +116,8 @@ void hz_notices_save(HzHost *host)
     if (!g_strcmp0(text, host->saved)) {
         return;
     }
-    if (hz_state_write(host->state, FILE_NAME, text, NULL)) {
+    /* of no use after the host's next boot: nothing to wait for the disk for */
+    if (hz_state_write(host->state, FILE_NAME, text, FALSE, NULL)) {
         g_free(host->saved);
         host->saved = g_steal_pointer(&text);
     }

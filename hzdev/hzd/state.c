@@ -28,7 +28,8 @@ static gboolean io_error(GError **error, const char *path, const char *what)
 }
 
 /* Write, flush to the disk, rename over: a reader finds the old file or the new one, whole. */
-static gboolean replace(const char *path, const void *data, size_t len, GError **error)
+static gboolean replace(const char *path, const void *data, size_t len, gboolean durable,
+                        GError **error)
 {
     g_autofree char *temp = g_strconcat(path, ".new", NULL);
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -52,8 +53,16 @@ static gboolean replace(const char *path, const void *data, size_t len, GError *
         p += n;
         len -= (size_t)n;
     }
-    if (fsync(fd) || close(fd) || g_rename(temp, path)) {
-        return io_error(error, path, "can't be replaced");
+    if (durable && fsync(fd)) {
+        io_error(error, temp, "can't be flushed");
+        close(fd);
+        g_unlink(temp);
+        return FALSE;
+    }
+    if (close(fd) || g_rename(temp, path)) {
+        io_error(error, path, "can't be replaced");
+        g_unlink(temp);
+        return FALSE;
     }
     return TRUE;
 }
@@ -63,7 +72,7 @@ static gboolean fresh_secret(HzState *state, const char *path, GError **error)
     if (getrandom(state->secret, HZ_SECRET_LEN, 0) != HZ_SECRET_LEN) {
         return io_error(error, path, "no random bytes");
     }
-    return replace(path, state->secret, HZ_SECRET_LEN, error);
+    return replace(path, state->secret, HZ_SECRET_LEN, TRUE, error);
 }
 
 static gboolean load_secret(HzState *state, GError **error)
@@ -118,13 +127,14 @@ void hz_state_free(HzState *state)
     }
 }
 
-gboolean hz_state_write(HzState *state, const char *name, const char *body, GError **error)
+gboolean hz_state_write(HzState *state, const char *name, const char *body, gboolean durable,
+                        GError **error)
 {
     g_autofree char *path = g_build_filename(state->dir, name, NULL);
     g_autofree char *text = g_strconcat(STATE_HEAD, body, NULL);
     g_autoptr(GError) why = NULL;
 
-    if (replace(path, text, strlen(text), &why)) {
+    if (replace(path, text, strlen(text), durable, &why)) {
         g_clear_pointer(&state->trouble, g_free);
         return TRUE;
     }

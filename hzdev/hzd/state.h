@@ -21,8 +21,12 @@
 HzState *hz_state_open(const char *dir, GError **error);
 void hz_state_free(HzState *state);
 
-/* Replace file @name by @body atomically. */
-gboolean hz_state_write(HzState *state, const char *name, const char *body, GError **error);
+/*
+ * Replace file @name by @body atomically: a killed hzd leaves the old or the
+ * new. @durable: also a host that loses power does; that may take a while.
+ */
+gboolean hz_state_write(HzState *state, const char *name, const char *body, gboolean durable,
+                        GError **error);
 /* Its body; NULL without error when there's none. A newer format or a damaged file is an error. */
 char *hz_state_read(HzState *state, const char *name, GError **error);
 gboolean hz_state_remove(HzState *state, const char *name, GError **error);

@@ -46,8 +46,8 @@ static void test_files(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 
     g_assert_null(hz_state_read(state, "thing", &error));
     g_assert_no_error(error);
-    g_assert_true(hz_state_write(state, "thing", "one", &error));
-    g_assert_true(hz_state_write(state, "thing", "two", &error));
+    g_assert_true(hz_state_write(state, "thing", "one", TRUE, &error));
+    g_assert_true(hz_state_write(state, "thing", "two", FALSE, &error));
     text = hz_state_read(state, "thing", &error);
     g_assert_cmpstr(text, ==, "two");
     g_assert_cmpint(stat(path, &st), ==, 0);

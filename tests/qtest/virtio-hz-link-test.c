@@ -671,6 +671,51 @@ static void test_refused(void)
     vm_stop(&vm);
 }
 
+/* Frames of the right shape and of any content; --seed repeats them. */
+static void test_random(void)
+{
+    uint8_t f[VIRTIO_HZ_MAX_FRAME], body[1400];
+    unsigned refused = 0;
+    int fd;
+    VM vm;
+
+    vm_start(&vm, "a", "", "");
+    g_assert_cmpuint(vm_declare(&vm, "vm", 1, NULL), ==, VIRTIO_HZ_OK);
+    fd = peer_up(&vm);
+    for (int i = 1; i <= 2000; i++) {
+        size_t len = g_test_rand_int_range(0, sizeof(body));
+        struct virtio_hz_notice n = make_notice(g_test_rand_int_range(0, 60),
+                                                g_test_rand_int_range(0, 4),
+                                                g_test_rand_int_range(0, 7));
+        uint16_t got;
+
+        for (size_t j = 0; j < len; j++) {
+            body[j] = g_test_rand_int_range(0, 4) ? 0 : g_test_rand_int();
+        }
+        if (g_test_rand_int_range(0, 2)) {
+            len = sizeof(n);
+            memcpy(body, &n, len);
+            body[g_test_rand_int_range(0, len)] ^= 1 << (i % 8);
+        }
+        peer_send(fd, g_test_rand_int_range(SET_NOTICE, PING), i, body, len);
+        peer_send(fd, PING, i, NULL, 0);
+        do {
+            got = peer_next(fd, f);
+            g_assert_cmphex(got, !=, 0);
+            refused += got == REFUSED;
+        } while (got != PONG);
+        g_assert_cmpuint(ldq_le_p(f + 8), ==, i);
+    }
+    g_assert_cmpuint(counter(&vm, "refusals"), ==, refused);
+    g_assert_cmpuint(counter(&vm, "standing-notices"), <=,
+                     VIRTIO_HZ_MAX_NOTICES);
+    close(fd);
+    vm_wait_provider(&vm, false);
+    /* The board is one that can be told, from the start. */
+    close(peer_up(&vm));
+    vm_stop(&vm);
+}
+
 /* -- tests: run state and stalls ---------------------------------------- */
 
 static void test_runstate(void)
@@ -1552,6 +1597,7 @@ int main(int argc, char **argv)
     qtest_add_func("/virtio-hz/notice", test_notice);
     qtest_add_func("/virtio-hz/verdicts", test_verdicts);
     qtest_add_func("/virtio-hz/refused", test_refused);
+    qtest_add_func("/virtio-hz/random", test_random);
     qtest_add_func("/virtio-hz/runstate", test_runstate);
     qtest_add_func("/virtio-hz/sigstop", test_sigstop);
     qtest_add_func("/virtio-hz/ping-flood", test_ping_flood);

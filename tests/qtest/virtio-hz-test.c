@@ -203,6 +203,47 @@ static void test_wrong_requests(void *obj, void *data, QGuestAllocator *alloc)
     qhz_stop(&h);
 }
 
+/* Noise of every kind is answered; --seed repeats it. */
+static void test_random(void *obj, void *data, QGuestAllocator *alloc)
+{
+    uint8_t req[700], out[VIRTIO_HZ_MAX_RESPONSE];
+    struct virtio_hz_response *rsp = (void *)out;
+    unsigned taken = 0;
+    QHZ h;
+
+    start(&h, obj, alloc);
+    for (int i = 0; i < 1500; i++) {
+        size_t len = g_test_rand_int_range(16, sizeof(req));
+        uint32_t used;
+
+        for (size_t j = 0; j < len; j++) {
+            req[j] = g_test_rand_int_range(0, 4) ? 0 : g_test_rand_int();
+        }
+        stl_le_p(req, len);
+        stw_le_p(req + 4, g_test_rand_int_range(0, 6));
+        stw_le_p(req + 6, g_test_rand_int_range(0, 8) ? 0 : 1);
+        if (len >= 68 && g_test_rand_int_range(0, 2)) {
+            /* A subject and a document of one field, perhaps too long. */
+            memset(req + 16, 0, 48);
+            memcpy(req + 16, "vm", 3);
+            stw_le_p(req + 56, len - 64);
+            stw_le_p(req + 66, len - 68 + !g_test_rand_int_range(0, 4));
+        }
+        used = qhz_request(&h, req, len, out, sizeof(out));
+        g_assert_cmpuint(used, >=, sizeof(*rsp));
+        g_assert_cmpuint(used, ==, le32_to_cpu(rsp->hdr.len));
+        g_assert_cmpuint(le32_to_cpu(rsp->status), <=, VIRTIO_HZ_E_SMALL);
+        g_assert_cmpmem(&rsp->hdr.cookie, 8, req + 8, 8);
+        taken += !rsp->status;
+    }
+    g_assert_cmpuint(counter("standing-declarations"), <=, 1);
+    /* About 1 in 2 * 6 was a right DECLARE but for its length's last bits. */
+    g_assert_cmpuint(taken, >, 0);
+    g_assert_cmpuint(taken, <, 1500);
+    qhz_withdraw(&h, "vm", 0, NULL);
+    qhz_stop(&h);
+}
+
 static void test_full(void *obj, void *data, QGuestAllocator *alloc)
 {
     uint8_t doc[12], out[VIRTIO_HZ_MAX_RESPONSE];
@@ -768,6 +809,7 @@ static void register_virtio_hz_test(void)
     qos_add_test("config", "virtio-hz", test_config, NULL);
     qos_add_test("declare", "virtio-hz", test_declare, NULL);
     qos_add_test("wrong-requests", "virtio-hz", test_wrong_requests, NULL);
+    qos_add_test("random", "virtio-hz", test_random, NULL);
     qos_add_test("full", "virtio-hz", test_full, NULL);
     qos_add_test("chained", "virtio-hz", test_chained, NULL);
     qos_add_test("malformed", "virtio-hz", test_malformed, NULL);

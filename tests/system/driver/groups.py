@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The groups of the driver's tests, each with a guest of its own."""
+import json
 import os
 import shutil
+import socket
+import subprocess
 
-from rig import HERE, TOP, Skip, case, expect, kernel_is_silent, no_leak, reconnect, sh, until
+from rig import HERE, TOP, Skip, case, expect, fakehzd, kernel_is_silent, no_leak, reconnect, sh, until
 
 PLAIN = ("info", "first-read", "fault", "many-a-read", "declare", "bad", "owner", "close", "killed", "persist",
          "full-table", "claim", "cursors", "lag", "compat", "churn")
@@ -268,8 +271,37 @@ def build_dkms(rig):
             raise AssertionError(f"no {path}")
 
 
+def fake_daemon(rig):
+    """tests/tools/fake-hzd itself, by hand: a WELCOME for a HELLO, a PING when told, an error for nonsense."""
+    path = os.path.join(rig.folder, "fake.sock")
+    fake = subprocess.Popen([os.path.join(TOP, "tests/tools/fake-hzd"), path], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    try:
+        until("fake-hzd's socket", lambda: os.path.exists(path))
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(path)
+            link.sendall(fakehzd.frame(fakehzd.HELLO, fakehzd.HELLO_BODY.pack(
+                fakehzd.MAGIC, 1, 1, bytes(16), bytes(16), 5, 6, 1, 16, 32, 1024, 0)))
+            hello = json.loads(fake.stdout.readline())
+            expect((hello["event"], hello["disruption"]), ("hello", 5), "the first line")
+            expect(link.recv(24), fakehzd.frame(fakehzd.WELCOME, bytes([1] + [0] * 7)), "the answer")
+            for order, said in (('{"do": "ping"}', "sent"), ('{"do": "dance"}', "error"), ("nonsense", "error")):
+                fake.stdin.write(order + "\n")
+                fake.stdin.flush()
+                expect(json.loads(fake.stdout.readline())["event"], said, order)
+            expect(link.recv(16), fakehzd.frame(fakehzd.PING, cookie=1), "the order carried out")
+        expect(json.loads(fake.stdout.readline())["event"], "closed", "the last line")
+        fake.stdin.close()
+        expect(fake.wait(30), 0, "its exit status")
+    finally:
+        fake.kill()
+        fake.wait()
+        fake.stdout.close()
+
+
 def build(rig, score):
-    """The module's build: warnings, sparse, what older kernels lack, DKMS."""
+    """The module's build: warnings, sparse, what older kernels lack, DKMS. And the tests' own tool."""
+    score.test("build: fake-hzd", fake_daemon, rig)
     score.test("build: without warnings", build_quietly, rig, "warnings", "modules", "W=1")
     score.test("build: sparse", build_sparse, rig)
     score.test("build: with every substitute for what older kernels lack", build_quietly, rig, "old", "modules",

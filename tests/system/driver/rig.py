@@ -12,7 +12,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(TOP, "tests", "system"), os.path.join(TOP, "tests", "tools")]
 
 # pylint: disable=wrong-import-position
-from fakehzd import FakeHzd  # noqa: E402
+import fakehzd  # noqa: E402
 from lab.guest import FIRMWARE, Guest, Image, reconnect  # noqa: E402
 from lab.guestexec import GuestError  # noqa: E402
 from lab.process import LabError, Process, sh, until  # noqa: E402,F401  pylint: disable=unused-import
@@ -117,7 +117,7 @@ class Rig:
            "-I", os.path.join(TOP, "guest/include/uapi"), "-o", self.selftest, *sources)
 
     def daemon(self, name="hzd", **kw):
-        hzd = FakeHzd(os.path.join(self.folder, name + ".sock"), **kw)
+        hzd = fakehzd.FakeHzd(os.path.join(self.folder, name + ".sock"), **kw)
         self.daemons.append(hzd)
         return hzd
 

@@ -307,6 +307,8 @@ static void given_back(HzHost *host, const GError *error, G_GNUC_UNUSED gpointer
     if (error) {
         g_warning("not everything was given back: %s", error->message);
     }
+    host->given_back = !host->frozen;
+    hz_plan_tell(host);
     if (!host->stop_poll) {
         host->stop_poll = g_timeout_add(20, when_running, host);
     }

@@ -48,6 +48,7 @@ struct HzHost {
     char *saved;                /* … what was written last */
     gboolean frozen;            /* no change of anything until thawed; survives restarts */
     gboolean releasing;         /* a clean stop is under way: */
+    gboolean given_back;        /* … and the state before hz is restored */
     guint stop_bound, stop_poll;        /* … its GSources */
     uint64_t started;           /* hz_now() at start */
 };

@@ -31,8 +31,6 @@ void hz_plan_line_world(HzPlanLine *line);
 
 /* plan.c: look at the interfaces again in a moment. */
 void hz_plan_look_soon(HzPlan *plan);
-/* What changed for a guest is told. */
-void hz_plan_tell(HzHost *host);
 
 /* It was tried and isn't so. */
 gboolean hz_plan_line_undone(const HzPlanLine *line);

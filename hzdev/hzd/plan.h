@@ -52,6 +52,8 @@ JsonArray *hz_plan_vm_json(const HzVm *vm);     /* a VM's lines */
 JsonObject *hz_world_json(const struct hz_world *world);
 JsonObject *hz_plan_replay(JsonObject *world, GError **error);
 
+/* Judge every VM's declarations anew and tell what changed. */
+void hz_plan_tell(HzHost *host);
 JsonObject *hz_plan_nic_json(const struct hz_plan_nic *p);
 
 /* From the actuator host. */

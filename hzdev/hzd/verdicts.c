@@ -174,6 +174,11 @@ static gboolean judge(HzVm *vm, const HzDecl *decl, struct hz_set_verdicts *out)
         if (v->code != VIRTIO_HZ_VERDICT_PENDING) {
             continue;
         }
+        if (vm->host->given_back) {
+            /* a clean stop: from now on nobody acts on it */
+            say(v, VIRTIO_HZ_VERDICT_UNSUPPORTED, VIRTIO_HZ_REASON_UNAVAILABLE, 0);
+            continue;
+        }
         if (!ask) {
             say(v, VIRTIO_HZ_VERDICT_RECORDED, VIRTIO_HZ_REASON_NONE, 0);
             continue;

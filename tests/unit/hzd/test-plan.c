@@ -376,6 +376,24 @@ static void test_bye(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_false(f->a->closed);
 }
 
+/* A clean stop gives everything back, and leaves no guest believing that somebody acts for it. */
+static void test_stop(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    guest_declare(f->a, "vm", "max-pause", "1s", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    WAIT(guest_verdict(f->a, "vm", HZ_F_MAX_PAUSE).code == VIRTIO_HZ_VERDICT_ACCEPTED);
+    hz_admin_stop(f->kit->host);
+    g_main_loop_run(f->kit->host->loop);
+    g_assert_cmpuint(g_hash_table_size(f->vnic->lines), ==, 0);
+    kit_stop(f->kit);
+    WAIT(f->a->closed);
+    g_assert_true(verdict_is(f->a, HZ_F_NET_MIN, VIRTIO_HZ_VERDICT_UNSUPPORTED,
+                             VIRTIO_HZ_REASON_UNAVAILABLE));
+    g_assert_cmpuint(guest_verdict(f->a, "vm", HZ_F_MAX_PAUSE).reason, ==,
+                     VIRTIO_HZ_REASON_UNAVAILABLE);
+}
+
 /* Killed and started again: no rate is lifted on the way. */
 static void test_restart(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
@@ -592,6 +610,7 @@ int main(int argc, char **argv)
     ADD("reset-grace", test_reset_grace);
     ADD("link-grace", test_link_grace);
     ADD("bye", test_bye);
+    ADD("stop", test_stop);
     ADD("restart", test_restart);
     ADD("hung", test_hung);
     ADD("killed", test_killed);

@@ -71,9 +71,10 @@ class Place:
 
 def until(condition):
     end = time.monotonic() + BOUND
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
+    return value
 
 
 def stop(child, sig=signal.SIGTERM):
@@ -169,28 +170,32 @@ def gone(pid):
         return True
 
 
+def ready(place, other_than=None):
+    """The pid of the actuator, once it is ready (and, if said, another than before)."""
+    def pid():
+        found = answers(place) and actuator(place)
+        return found and found["pid"] != other_than and found["pid"]
+    return until(pid)
+
+
 def spawn(place):
     path = {"PATH": os.path.dirname(VNIC) + ":" + os.environ["PATH"]}
     child = place.start("--spawn", env=path)
-    until(lambda: answers(place) and actuator(place))
-    first = actuator(place)["pid"]
+    first = ready(place)
     # killed: another one comes
     os.kill(first, signal.SIGKILL)
-    until(lambda: actuator(place) and actuator(place)["pid"] != first)
-    second = actuator(place)["pid"]
+    second = ready(place, other_than=first)
     # hzd killed: the actuator stays, and comes back to the next hzd
     stop(child, signal.SIGKILL)
     child = place.start("--spawn", env=path)
-    until(lambda: answers(place) and actuator(place))
-    third = actuator(place)["pid"]
+    third = ready(place)
     assert third == second, (second, third)
     # a clean stop ends what it runs itself; one it found is told to go by nobody but its owner
     stop(child)
     os.kill(third, signal.SIGTERM)
     until(lambda: gone(third))
     child = place.start("--spawn", env=path)
-    until(lambda: answers(place) and actuator(place))
-    last = actuator(place)["pid"]
+    last = ready(place)
     stop(child)
     until(lambda: gone(last))
 

@@ -80,6 +80,7 @@ class Bench:
         self.folder = f"/tmp/{NAME}-{os.getpid()}"
         self.host = None
         self.guest = None
+        self.hzd_ns = 0
         self.jobs = []
 
     # -- the place ---------------------------------------------------------
@@ -187,11 +188,18 @@ class Bench:
         for job in (echo, reader):
             job.wait_text("ready")
         self.turns(20, ping=ping)                   # the first ones warm up
+        before = self.cpu_ns()
         lines = self.turns(TURNS, ping=ping)
+        self.hzd_ns = (self.cpu_ns() - before) / TURNS
         seen = self.end(reader)
         queue = [int(n) for n in self.guest.run(f"notify-guest queue {TURNS}", timeout=300).split()]
         self.end(echo, signal.SIGKILL)
         self.tell_latency(lines, seen, queue)
+
+    def cpu_ns(self):
+        """Processor time hzd has had."""
+        with open(f"/proc/{self.host.hzd.pid}/schedstat", encoding="ascii") as stat:
+            return int(stat.read().split()[0])
 
     def start_guest_agent(self):
         if not os.path.isdir(os.path.join(self.args.tools, "ga")):
@@ -219,8 +227,14 @@ class Bench:
         if lines["ping"]:
             report.times("qemu-guest-agent's guest-ping", [int(n[1]) - int(n[0]) for n in lines["ping"]])
         report.times("hzd alone: query-version", [int(n[1]) - int(n[0]) for n in lines["ask"]])
+        report.row("hzd's processor time, a notice with all its steps and a question", "us", self.hzd_ns / 1000)
+        report.row("the least this way could take: the echo and a question to hzd", "us",
+                   (percentile(echo_ns, 0.5) + percentile([int(n[1]) - int(n[0]) for n in lines["ask"]], 0.5)) / 1000,
+                   peer="echo over virtio-serial", peer_value=percentile(echo_ns, 0.5) / 1000)
         report.times("of a notice: call to hzd's answer", [n[1] - n[0] for n in notices])
-        report.times("of a notice: call to on the board, known to hzd", [n[2] - n[0] for n in notices if n[2]])
+        told = [n[2] - n[0] for n in notices if n[2]]
+        if told:
+            report.times("of a notice: call to on the board, known to hzd", told)
         self.tell_guest(lines["notice"], echoes, seen)
 
     def tell_guest(self, notices, echoes, seen):

@@ -20,6 +20,7 @@ RATES = (1, 10, 100, 1000)      # Mbit/s
 SECONDS = 5
 # Payload of a full frame, TCP with timestamps: what a receiver counts, of what a class counts.
 TCP_PAYLOAD = 1448 / 1514
+FLOW_PORT = 5999                # flow.py's
 NAME = "hzbench"
 UUID = "8f3c2d10-5f0e-4a5e-9d0c-0000000000b2"
 MAC = "52:54:00:68:7a:b2"
@@ -44,9 +45,25 @@ class Count:
 
 # -- veth to veth ----------------------------------------------------------------
 
+class Segments(Flow):
+    """Datagrams by the handful: the only way for a slow machine to make a gigabit of them a second."""
+
+    def __init__(self, source, target, address):
+        super().__init__("udp", source, target, address)
+        self.source.kill()
+        self.source.wait()
+        # pylint: disable-next=consider-using-with
+        self.source = subprocess.Popen(["ip", "netns", "exec", source, "/usr/bin/python3",
+                                        os.path.join(os.path.dirname(__file__), "segments.py"), address, str(FLOW_PORT)],
+                                       stdin=subprocess.DEVNULL)
+
+
 def flowing(rig, kind, peer, read):
-    """A bulk flow from the host's side to the peer, once it flows; its unshaped rate is not waited for."""
-    flow = Flow(kind, rig.ns, peer, "10.77.0.2")
+    """A bulk flow from the host's side to the peer, once it flows."""
+    if kind == "udp, segmented":
+        flow = Segments(rig.ns, peer, "10.77.0.2")
+    else:
+        flow = Flow(kind, rig.ns, peer, "10.77.0.2")
     first = read()
     until("the flow flows", lambda: read() > first + 3000)
     return flow
@@ -62,19 +79,20 @@ def veth(report):
 
         def passed():
             return rig.queue("vA")["bytes"]
-        for kind in ("tcp", "udp"):
+        for kind, rates in (("tcp", RATES), ("udp", RATES[:-1]), ("udp, segmented", RATES[-1:])):
             flow = flowing(rig, kind, peer, arrived)
             count = Count(arrived)
             time.sleep(2)
             free = count.rate()
             flow.stop()
             report.row(f"veth {kind}: unshaped, this machine", "Mbit/s", free / MBIT)
-            for rate in RATES:
+            for rate in rates:
                 rig.shape("vA", rate * MBIT)
-                # What the class let go counts every frame's header; datagrams are counted where they arrive.
+                # Single datagrams are counted where they arrive. What travels as one piece and is many frames
+                # has all its headers only in the count of the class that let it go.
                 flow = flowing(rig, kind, peer, arrived)
                 time.sleep(1)
-                count = Count(passed if kind == "tcp" else arrived)
+                count = Count(arrived if kind == "udp" else passed)
                 time.sleep(SECONDS)
                 share = count.rate() / (rate * MBIT)
                 flow.stop()
@@ -211,33 +229,51 @@ class GuestRows:
         remove_netns(self.netns)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def reached(self, kind, reverse, rate=None):
-        """Mbit/s of frames at the receiver."""
-        options = ["-R"] if reverse else []
-        payload = TCP_PAYLOAD
-        if kind == "udp":
-            # More than the rate is offered: what arrives is what was let through.
-            options += ["-u", "-b", f"{int(rate * 1.5)}M", "-l", "1400"]
-            payload = 1400 / 1442
-        text = self.guest.run(f"iperf3 -c 10.78.0.1 -p 5201 -t {SECONDS} -O 1 -J {' '.join(options)}", timeout=90)
-        end = json.loads(text)["end"]
-        got = end.get("sum_received") or end["sum"]
-        share = 1 - got.get("lost_percent", 0) / 100 if kind == "udp" else 1
-        return got["bits_per_second"] * share / payload / 1e6
+    def stream(self, reverse):
+        """Mbit/s of frames, TCP: what the receiver got, and its headers."""
+        text = self.guest.run(f"iperf3 -c 10.78.0.1 -p 5201 -t {SECONDS} -O 1 -J {'-R' if reverse else ''}",
+                              timeout=90)
+        return json.loads(text)["end"]["sum_received"]["bits_per_second"] / TCP_PAYLOAD / 1e6
+
+    def datagrams(self, reverse, rate):
+        """Mbit/s of frames, UDP, half as much again as the rate offered: counted where they arrive."""
+        job = self.guest.start(f"iperf3 -c 10.78.0.1 -p 5201 -t {SECONDS + 4} -u -b {int(rate * 1.5e6)} -l 1400"
+                               + (" -R" if reverse else ""))
+        time.sleep(2)
+        first = self.arrived(reverse)
+        time.sleep(SECONDS)
+        last = self.arrived(reverse)
+        job.wait(60)
+        return (last[1] - first[1]) * 8 / (last[0] - first[0]) / 1e6
+
+    def arrived(self, reverse):
+        """Seconds, and bytes that came through so far, on the clock of where they arrive."""
+        if reverse:
+            up, count = self.guest.run("cut -d' ' -f1 /proc/uptime; cat /sys/class/net/eth0/statistics/rx_bytes").split()
+            return float(up), int(count)
+        return time.monotonic(), received(self.netns, "br0")
 
     def rows(self):
-        free = {reverse: self.reached("tcp", reverse) for reverse in (False, True)}
-        for reverse, word in ((False, "sends"), (True, "receives")):
-            self.report.row(f"guest {word}, tcp: unshaped, this machine", "Mbit/s", free[reverse])
+        """Up to what this machine's guest carries without any shaping."""
+        ways = [(kind, reverse) for kind in ("tcp", "udp") for reverse in (False, True)]
+        free = {way: self.measure(*way, RATES[-1]) for way in ways}
+        for way in ways:
+            self.report.row(f"{self.name(*way)}: unshaped, this machine", "Mbit/s", free[way])
         for rate in RATES:
-            if rate > max(free.values()) / 1.2:
+            reached = [way for way in ways if rate <= free[way] / 1.2]
+            if not reached:
                 break
             self.guest.run(f"hz declare nic/0 --net-max {rate}Mbit --wait")
-            for reverse, word in ((False, "sends"), (True, "receives")):
-                for kind in ("tcp", "udp"):
-                    if rate <= free[reverse] / 1.2:
-                        share = self.reached(kind, reverse, rate) / rate
-                        self.report.row(f"guest {word}, {kind}: reached of {rate} Mbit/s", "of target", share)
+            for way in reached:
+                self.report.row(f"{self.name(*way)}: reached of {rate} Mbit/s", "of target",
+                                self.measure(*way, rate) / rate)
+
+    def measure(self, kind, reverse, rate):
+        return self.stream(reverse) if kind == "tcp" else self.datagrams(reverse, rate)
+
+    @staticmethod
+    def name(kind, reverse):
+        return f"guest {'receives' if reverse else 'sends'}, {kind}"
 
 
 def guests(args, report):

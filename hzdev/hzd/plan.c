@@ -84,6 +84,44 @@ static gboolean observed(HzPlanLine *line, JsonObject *o)
     return differs;
 }
 
+static void given_back(HzHost *host, const GError *error, G_GNUC_UNUSED gpointer opaque)
+{
+    if (error) {
+        g_warning("what an earlier hzd shaped couldn't be given back: %s", error->message);
+    }
+    hz_plan_look_soon(host->plan);
+}
+
+/*
+ * An earlier hzd enforced, died, and was started again below enforce: a host
+ * in observe behaves as it did before hz. What is frozen stays as it is.
+ */
+static void give_back_leftovers(HzPlan *plan)
+{
+    JsonArray *keys;
+
+    if (plan->host->frozen || hz_actuators_wanted(plan->host, "vnic") == HZ_MODE_ENFORCE ||
+        hz_actuators_told(plan->host, "vnic") == HZ_MODE_ENFORCE) {
+        return;
+    }
+    keys = json_array_new();
+    for (guint i = 0; i < plan->lines->len; i++) {
+        HzPlanLine *line = g_ptr_array_index(plan->lines, i);
+
+        if (line->ours) {
+            g_message("%s: shaped by an earlier hzd, and not to be enforced: given back",
+                      line->key);
+            json_array_add_string_element(keys, line->key);
+            line->ours = FALSE;
+        }
+    }
+    if (json_array_get_length(keys)) {
+        hz_actuators_forget(plan->host, keys, given_back, NULL);
+    } else {
+        json_array_unref(keys);
+    }
+}
+
 void hz_plan_observed(HzHost *host, JsonArray *lines)
 {
     HzPlan *plan = host->plan;
@@ -99,6 +137,7 @@ void hz_plan_observed(HzHost *host, JsonArray *lines)
         }
     }
     plan->looked = TRUE;
+    give_back_leftovers(plan);
     if (missing) {
         hz_plan_look_soon(plan);
     }

@@ -420,6 +420,20 @@ static void test_restart(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(n.revision, ==, 1);
 }
 
+/* Killed in enforce and started again in observe: what the first one shaped is given back. */
+static void test_leftovers(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    kit_stop(f->kit);
+    g_assert_cmpuint(vnic_rate(f->vnic, "A/nic/0"), ==, A_RATE);
+    kit_rewrite(f->kit, "mode=observe", TWO_VMS);
+    kit_start(f->kit);
+    vnic_reconnect(f->vnic, f->kit);
+    WAIT(!vnic_rate(f->vnic, "A/nic/0") && !vnic_rate(f->vnic, "B/nic/0"));
+    g_assert_cmpstr(f->vnic->mode, ==, "observe");
+}
+
 /* -- actuators that fail ------------------------------------------------ */
 
 #define UNAVAILABLE(d) verdict_is(d, HZ_F_NET_MIN, VIRTIO_HZ_VERDICT_UNSUPPORTED, \
@@ -612,6 +626,7 @@ int main(int argc, char **argv)
     ADD("bye", test_bye);
     ADD("stop", test_stop);
     ADD("restart", test_restart);
+    ADD("leftovers", test_leftovers);
     ADD("hung", test_hung);
     ADD("killed", test_killed);
     ADD("looping", test_looping);

@@ -35,7 +35,7 @@ step() {
     kill "$ticker" 2>/dev/null || true
     wait "$ticker" 2>/dev/null || true
     sum=$(tail -n 1 "$log")
-    if [[ $sum =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    if [[ ${sum#*: } =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         local p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]} s=${BASH_REMATCH[3]}
         # A runner that counts no failure and still fails has failed.
         if [ "$status" != 0 ] && [ "$f" = 0 ]; then

@@ -758,6 +758,33 @@ static void test_runstate(void)
     vm_stop(&vm);
 }
 
+/* Before WELCOME the run state is told by another HELLO. */
+static void test_hello_again(void)
+{
+    uint8_t f[VIRTIO_HZ_MAX_FRAME];
+    int fd;
+    VM vm;
+
+    vm_start(&vm, "a", "", "");
+    fd = peer_connect(&vm);
+    peer_expect(fd, HELLO, f);
+    g_assert_cmpuint(lduw_le_p(f + HEAD + 56), ==, 1);
+    qmp(&vm, "stop");
+    g_assert_cmphex(peer_next(fd, f), ==, HELLO);
+    g_assert_cmpuint(lduw_le_p(f + HEAD + 56), ==, 0);
+    /* Both are answered: the second WELCOME is no offence here. */
+    peer_welcome(fd);
+    peer_welcome(fd);
+    peer_expect(fd, SYNC, f);
+    qmp(&vm, "cont");
+    peer_expect(fd, RUNSTATE, f);
+    g_assert_cmpuint(lduw_le_p(f + HEAD), ==, 1);
+    vm_wait_provider(&vm, true);
+    g_assert_cmpuint(counter(&vm, "link-sessions"), ==, 1);
+    close(fd);
+    vm_stop(&vm);
+}
+
 /* The child: a provider that reads on until field 1 of "vm" is @last. */
 static void sleepy_provider(VM *vm, int ready, uint64_t last)
 {
@@ -1336,6 +1363,15 @@ static void test_hostile(void)
     g_assert_cmpuint(records, ==, 5);
     try_spoilt((uint8_t *)stream, len, blob - (uint8_t *)stream, "board",
                spoil_blob, ARRAY_SIZE(spoil_blob));
+    /* The stream ends in the board's length, its head, its middle. */
+    for (int at = -2; at < 400; at += 150) {
+        g_autofree char *cut = path_of("cut");
+
+        g_assert_true(g_file_set_contents(cut, stream, blob + at -
+                                          (uint8_t *)stream, NULL));
+        expect_refusal(cut, props, "cut", at < 0 ? "virtio-hz" :
+                       "virtio-hz: the stream ends in the board");
+    }
     p = blob + 24;
     for (unsigned i = 0; i < records; i++) {
         size_t base = p - (uint8_t *)stream;
@@ -1599,6 +1635,7 @@ int main(int argc, char **argv)
     qtest_add_func("/virtio-hz/refused", test_refused);
     qtest_add_func("/virtio-hz/random", test_random);
     qtest_add_func("/virtio-hz/runstate", test_runstate);
+    qtest_add_func("/virtio-hz/hello-again", test_hello_again);
     qtest_add_func("/virtio-hz/sigstop", test_sigstop);
     qtest_add_func("/virtio-hz/ping-flood", test_ping_flood);
     qtest_add_func("/virtio-hz/migrate", test_migrate);

@@ -236,6 +236,8 @@ class Bench:
         if told:
             report.times("of a notice: call to on the board, known to hzd", told)
         self.tell_guest(lines["notice"], echoes, seen)
+        report.note("an echo passes QEMU's loop and the guest's processor; a notice also passes hzd, twice, which looks"
+                    " it up, writes its log and tells every watcher: with few processors these wait for each other")
 
     def tell_guest(self, notices, echoes, seen):
         """Where the time goes, the guest's clock brought to the host's by the echo with the least delay nearby."""
@@ -244,7 +246,7 @@ class Bench:
             words = line.split()
             if len(words) == 3 and len(words[0]) == 32:
                 stamps[words[0]] = (int(words[1]), int(words[2]))
-        to_read, in_guest, back = [], [], []
+        to_read, in_guest, back = [], [], []        # back: from read() too, the host may see it first
         for i, (ident, start, _, _, replied) in enumerate(notices):
             near = echoes[max(0, i - 5):i + 6]
             if ident not in stamps or not near:
@@ -254,13 +256,13 @@ class Bench:
             read, done = (t - offset for t in stamps[ident])
             to_read.append(read - int(start))
             in_guest.append(done - read)
-            back.append(int(replied) - done)
+            back.append(int(replied) - read)
         if not to_read:
             self.report.note("the guest's times could not be matched")
             return
         self.report.times("of a notice: call to the guest's read() returning", to_read)
         self.report.times("of a notice: read() to the reply's return, in the guest", in_guest)
-        self.report.times("of a notice: from there to seen on the host", back)
+        self.report.times("of a notice: read() to the reply seen on the host", back)
 
 
 def run(args, report):

@@ -96,6 +96,8 @@ class Demo:
         story = self.story
         story.step("Two hosts, an outside, guests A and B on host 1")
         self.image = Image(self.args.image)
+        if os.path.isdir(self.folder):
+            story.tell(f"   what an earlier run left in {self.folder} is ended and removed first")
         self.sweep()
         os.makedirs(self.folder)
         self.outside = Netns(f"{self.args.name}-out")
@@ -434,6 +436,12 @@ def main():
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--name", default="hzdemo")
     args = parser.parse_args()
+    if args.json:
+        try:
+            with open(args.json, "a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            parser.error(f"--json {args.json}: {error.strerror}")
     demo = Demo(args)
     if args.sweep:
         demo.sweep()

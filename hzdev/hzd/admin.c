@@ -350,6 +350,7 @@ JsonObject *hz_admin_host_json(HzHost *host)
     json_object_set_string_member(o, "config", host->config->path);
     json_object_set_string_member(o, "run-dir", host->config->run_dir);
     json_object_set_string_member(o, "state-dir", host->config->state_dir);
+    hz_state_probe(host->state, NULL);
     if (hz_state_trouble(host->state)) {
         json_object_set_string_member(o, "state-trouble", hz_state_trouble(host->state));
     }

@@ -77,7 +77,9 @@ static int bring(HzNotice *notice, enum hz_life_event event, const char **why)
     return hz_notice_step(notice, &in, why);
 }
 
-static JsonObject *one(HzNotice *notice, enum hz_life_event event, gboolean *ok, char **detail)
+/* *@unkept: the first that a restart of hzd would undo. */
+static JsonObject *one(HzNotice *notice, enum hz_life_event event, gboolean *ok, char **detail,
+                       GError **unkept)
 {
     HzVm *vm = notice->vm;
     const char *why;
@@ -96,6 +98,9 @@ static JsonObject *one(HzNotice *notice, enum hz_life_event event, gboolean *ok,
                                   hz_state_name(notice->life.state), why);
     }
     hz_link_pump(vm);
+    if (!err && !*unkept) {
+        hz_notice_keep(notice, unkept);
+    }
     return o;
 }
 
@@ -103,6 +108,7 @@ static JsonObject *all(HzHost *host, const HzNoticeRef *ref, enum hz_life_event 
                        const char *word, GError **error)
 {
     g_autoptr(GPtrArray) found = find(host, ref, error);
+    g_autoptr(GError) unkept = NULL;
     g_autofree char *detail = NULL;
     gboolean ok = FALSE;
     JsonArray *list;
@@ -123,11 +129,18 @@ static JsonObject *all(HzHost *host, const HzNoticeRef *ref, enum hz_life_event 
     hz_audit(host, "request", json_object_ref(answer));
     list = json_array_new();
     for (guint i = 0; i < found->len; i++) {
-        json_array_add_object_element(list, one(g_ptr_array_index(found, i), event, &ok, &detail));
+        json_array_add_object_element(list, one(g_ptr_array_index(found, i), event, &ok, &detail,
+                                                &unkept));
     }
     json_object_set_array_member(answer, "notices", list);
     if (!ok) {
         g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_STATE, "%s", detail);
+        json_object_unref(answer);
+        return NULL;
+    }
+    if (unkept) {
+        g_propagate_prefixed_error(error, g_steal_pointer(&unkept),
+                                   "done, but a restart of hzd would undo it: ");
         json_object_unref(answer);
         return NULL;
     }

@@ -106,7 +106,7 @@ static char *all_text(HzHost *host)
     return json_to_string(node, FALSE);
 }
 
-void hz_notices_save(HzHost *host)
+gboolean hz_notices_save(HzHost *host, GError **error)
 {
     g_autofree char *text = all_text(host);
 
@@ -114,18 +114,20 @@ void hz_notices_save(HzHost *host)
         hz_timer_set(host->save, UINT64_MAX);
     }
     if (!g_strcmp0(text, host->saved)) {
-        return;
+        return TRUE;
     }
     /* of no use after the host's next boot: nothing to wait for the disk for */
-    if (hz_state_write(host->state, FILE_NAME, text, FALSE, NULL)) {
-        g_free(host->saved);
-        host->saved = g_steal_pointer(&text);
+    if (!hz_state_write(host->state, FILE_NAME, text, FALSE, error)) {
+        return FALSE;
     }
+    g_free(host->saved);
+    host->saved = g_steal_pointer(&text);
+    return TRUE;
 }
 
 static void save_now(gpointer opaque)
 {
-    hz_notices_save(opaque);
+    hz_notices_save(opaque, NULL);
 }
 
 void hz_notices_save_soon(HzHost *host)
@@ -137,20 +139,10 @@ void hz_notices_save_soon(HzHost *host)
     hz_timer_set(host->save, hz_now() + SAVE_DELAY);
 }
 
-void hz_notices_keep_unlinked(HzHost *host)
+gboolean hz_notice_keep(const HzNotice *notice, GError **error)
 {
-    g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
-
-    for (guint i = 0; i < vms->len; i++) {
-        const HzVm *vm = g_ptr_array_index(vms, i);
-
-        for (guint k = 0; !vm->synced && k < vm->notices->len; k++) {
-            if (only_here(g_ptr_array_index(vm->notices, k))) {
-                hz_notices_save(host);
-                return;
-            }
-        }
-    }
+    /* a board that is there remembers it, whatever happens here */
+    return (notice->vm->synced && !notice->untold) || hz_notices_save(notice->vm->host, error);
 }
 
 /* -- reading ------------------------------------------------------------ */

@@ -142,8 +142,20 @@ static void fill(HzNotice *notice, const HzNotifySpec *spec, const char *key)
     set_payload(notice, spec);
 }
 
-static void place(HzVm *vm, const HzNotifySpec *spec, const char *key,
-                  const uint8_t id[VIRTIO_HZ_UUID_LEN])
+/* Is it remembered, should hzd be killed now? Else *@detail says why it isn't promised. */
+static gboolean kept(const HzNotice *notice, char **detail)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!hz_notice_keep(notice, &error)) {
+        *detail = g_strdup_printf("no board has it now and hzd couldn't keep it: %s",
+                                  error->message);
+    }
+    return !error;
+}
+
+static HzNotice *place(HzVm *vm, const HzNotifySpec *spec, const char *key,
+                       const uint8_t id[VIRTIO_HZ_UUID_LEN], char **detail)
 {
     HzNotice *notice = hz_notice_new(vm, id);
     const char *silent = hz_redact_silent(vm, spec->kind, spec->test);
@@ -153,12 +165,20 @@ static void place(HzVm *vm, const HzNotifySpec *spec, const char *key,
     notice->untold = silent != NULL;
     hz_notice_say(notice, silent);
     hz_notice_touch(notice);
+    if (!kept(notice, detail)) {
+        hz_notice_free(notice);
+        return NULL;
+    }
     hz_link_pump(vm);
     hz_event_notice(notice, "created", spec->who);
+    return notice;
 }
 
 static gboolean revise(HzNotice *notice, const HzNotifySpec *spec, char **detail)
 {
+    struct hz_life was = notice->life;
+    struct hz_notice was_n = notice->n;
+
     if (notice->life.state > VIRTIO_HZ_STATE_SCHEDULED) {
         *detail = g_strdup_printf("it is %s: only an advised or scheduled notice is revised",
                                   hz_state_name(notice->life.state));
@@ -180,6 +200,12 @@ static gboolean revise(HzNotice *notice, const HzNotifySpec *spec, char **detail
     set_times(notice, spec);
     set_payload(notice, spec);
     hz_notice_touch(notice);
+    if (!kept(notice, detail)) {
+        notice->life = was;
+        notice->n = was_n;
+        hz_notice_touch(notice);
+        return FALSE;
+    }
     hz_event_notice(notice, "state", "revised");
     hz_link_pump(notice->vm);
     return TRUE;
@@ -236,9 +262,11 @@ static const char *notify_one(HzVm *vm, const HzNotifySpec *spec, const char *ke
     if (*detail) {
         return "refused";
     }
-    place(vm, spec, key, id);
-    *notice = hz_notice_find(vm, id);
-    if (*notice && (*notice)->untold) {
+    *notice = place(vm, spec, key, id, detail);
+    if (!*notice) {
+        return "refused";
+    }
+    if ((*notice)->untold) {
         *detail = g_strdup((*notice)->why);
         return "untold";
     }
@@ -324,7 +352,6 @@ JsonObject *hz_notices_notify(HzHost *host, const HzNotifySpec *spec, GError **e
         json_array_unref(notices);
         return NULL;
     }
-    hz_notices_keep_unlinked(host);
     answer = json_object_new();
     json_object_set_string_member(answer, "key", key);
     json_object_set_array_member(answer, "notices", notices);

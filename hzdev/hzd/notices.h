@@ -132,10 +132,8 @@ void hz_notice_free(HzNotice *notice);
 /* A vNIC's ceiling has changed: tell the guest (E9), when it may know. 0: no ceiling. */
 void hz_notices_resource_changed(HzVm *vm, unsigned nic, uint64_t old_rate, uint64_t new_rate);
 
-/* Those of VMs without a link are known nowhere else: written before the caller is answered. */
-void hz_notices_keep_unlinked(HzHost *host);
 /* Notices that no board carries yet, kept over a restart. */
-void hz_notices_save(HzHost *host);
+gboolean hz_notices_save(HzHost *host, GError **error);
 void hz_notices_load(HzHost *host);
 
 #endif /* HZ_HZD_NOTICES_H */

@@ -212,7 +212,7 @@ static void stopped(HzNotice *notice, uint64_t at, int64_t wall_us)
     hz_event_notice(notice, "act", "stopped");
     hz_timer_set(notice->act_timer, at + notice->n.duration_ns);
     /* the VM stands still anyway: time enough to remember that we must continue it */
-    hz_notices_save(notice->vm->host);
+    hz_notices_save(notice->vm->host, NULL);
 }
 
 static void stop_done(G_GNUC_UNUSED HzVmm *vmm, const GError *error, gpointer opaque)

@@ -114,6 +114,7 @@ HzState *hz_state_open(const char *dir, GError **error)
         hz_state_free(state);
         return NULL;
     }
+    hz_state_probe(state, NULL);        /* without it hzd runs on: it is said, and promises less */
     return state;
 }
 
@@ -127,14 +128,10 @@ void hz_state_free(HzState *state)
     }
 }
 
-gboolean hz_state_write(HzState *state, const char *name, const char *body, gboolean durable,
-                        GError **error)
+/* Keep what became of a write: NULL, or (taken) why it failed. */
+static gboolean outcome(HzState *state, GError *why, GError **error)
 {
-    g_autofree char *path = g_build_filename(state->dir, name, NULL);
-    g_autofree char *text = g_strconcat(STATE_HEAD, body, NULL);
-    g_autoptr(GError) why = NULL;
-
-    if (replace(path, text, strlen(text), durable, &why)) {
+    if (!why) {
         g_clear_pointer(&state->trouble, g_free);
         return TRUE;
     }
@@ -144,8 +141,30 @@ gboolean hz_state_write(HzState *state, const char *name, const char *body, gboo
     }
     g_free(state->trouble);
     state->trouble = g_strdup(why->message);
-    g_propagate_error(error, g_steal_pointer(&why));
+    g_propagate_error(error, why);
     return FALSE;
+}
+
+gboolean hz_state_write(HzState *state, const char *name, const char *body, gboolean durable,
+                        GError **error)
+{
+    g_autofree char *path = g_build_filename(state->dir, name, NULL);
+    g_autofree char *text = g_strconcat(STATE_HEAD, body, NULL);
+    GError *why = NULL;
+
+    replace(path, text, strlen(text), durable, &why);
+    return outcome(state, why, error);
+}
+
+gboolean hz_state_probe(HzState *state, GError **error)
+{
+    g_autofree char *path = g_build_filename(state->dir, "probe", NULL);
+    GError *why = NULL;
+
+    if (replace(path, STATE_HEAD, strlen(STATE_HEAD), FALSE, &why) && g_unlink(path)) {
+        io_error(&why, path, "can't be removed");
+    }
+    return outcome(state, why, error);
 }
 
 char *hz_state_read(HzState *state, const char *name, GError **error)

@@ -38,6 +38,9 @@ gboolean hz_state_remove(HzState *state, const char *name, GError **error);
 void hz_state_id(const HzState *state, const char *tenant, const char *domain, const char *key,
                  uint8_t id[VIRTIO_HZ_UUID_LEN]);
 
+/* Could something be written now? FALSE: why not, which hz_state_trouble() says from then on. */
+gboolean hz_state_probe(HzState *state, GError **error);
+
 /* Why the last write failed; NULL when it didn't. */
 const char *hz_state_trouble(const HzState *state);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hzd notices: the whole life, over links, restarts, stops and the other hands. */
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -636,6 +638,70 @@ static void test_restart_unlinked(Fixture *f, G_GNUC_UNUSED gconstpointer unused
     g_assert_true(order(f, hz_notices_cancel, "k", NULL));
 }
 
+/* The folder hzd keeps its state in goes, or comes back. */
+static void lose_state(Fixture *f, gboolean lose)
+{
+    g_autofree char *state = kit_path(f->kit, "state"), *away = kit_path(f->kit, "away");
+
+    g_assert_cmpint(lose ? rename(state, away) : rename(away, state), ==, 0);
+}
+
+/* What only hzd would remember isn't promised when it can't be written down. */
+static void test_unwritable(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzNotifySpec spec = reclaim("k");
+    const char *names[] = { "C", NULL };
+    g_autoptr(GError) error = NULL;
+    g_autoptr(JsonObject) host = NULL;
+    uint64_t deadline;
+    uint8_t id[16];
+
+    device_disconnect(f->c);
+    WAIT(!kit_vm(f->kit, "C")->link);
+    notify(f, reclaim("old"), "C", id);
+    deadline = notice_of(f, "C", id)->life.deadline;
+    lose_state(f, TRUE);
+    spec.vms = names;
+    g_assert_null(hz_notices_notify(f->kit->host, &spec, &error));
+    g_assert_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_REFUSED);
+    g_assert_nonnull(strstr(error->message, "state/notices"));
+    g_assert_nonnull(strstr(error->message, g_strerror(ENOENT)));
+    g_assert_cmpuint(kit_vm(f->kit, "C")->notices->len, ==, 1);
+    g_clear_error(&error);
+    spec.key = "old";
+    spec.revise = TRUE;
+    spec.deadline_ns *= 2;
+    json_object_unref(ask_notify(f->kit, &spec, "C", NULL));
+    g_assert_cmpuint(notice_of(f, "C", id)->life.deadline, ==, deadline);
+    g_assert_cmpuint(notice_of(f, "C", id)->life.revision, ==, 1);
+    /* a board that is there remembers it */
+    notify(f, reclaim("k"), "A", id);
+    WAIT(shows(f->a, id, VIRTIO_HZ_STATE_SCHEDULED));
+    /* an act stays done, but the caller knows */
+    g_assert_false(order(f, hz_notices_cancel, "old", &error));
+    g_assert_nonnull(strstr(error->message, "a restart of hzd would undo it"));
+    host = hz_admin_host_json(f->kit->host);
+    g_assert_nonnull(strstr(hz_json_text(host, "state-trouble", ""), g_strerror(ENOENT)));
+    lose_state(f, FALSE);
+    notify(f, reclaim("k"), "C", id);
+}
+
+/* Said from the start, before anything had to be written. */
+static void test_unwritable_start(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    g_autofree char *way = kit_path(f->kit, "state/probe.new");
+    g_autoptr(JsonObject) host = NULL;
+
+    kit_stop(f->kit);
+    g_assert_cmpint(g_mkdir(way, 0700), ==, 0);
+    g_test_expect_message(NULL, G_LOG_LEVEL_WARNING, "*probe.new*");
+    kit_start(f->kit);
+    g_test_assert_expected_messages();
+    host = hz_admin_host_json(f->kit->host);
+    g_assert_nonnull(strstr(hz_json_text(host, "state-trouble", ""), "probe.new"));
+    g_assert_cmpint(g_rmdir(way), ==, 0);
+}
+
 static void pause_and_kill(Fixture *f, uint8_t id[16])
 {
     HzNotifySpec spec = pause_of("k", 500 * HZ_MS);
@@ -853,6 +919,8 @@ int main(int argc, char **argv)
     ADD("pause-other-hands", test_pause_other_hands);
     ADD("restart", test_restart);
     ADD("restart-unlinked", test_restart_unlinked);
+    ADD("unwritable", test_unwritable);
+    ADD("unwritable-start", test_unwritable_start);
     ADD("restart-in-pause", test_restart_in_pause);
     ADD("restart-in-pause-bare", test_restart_in_pause_bare);
     ADD("restart-resumed", test_restart_resumed);

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "hooks.h"
 
 static sigset_t original;
@@ -107,16 +107,10 @@ static void set_environment(const struct hz_ev_notice *n, pid_t program)
     }
 }
 
-static void hook_child(const char *const argv[], const struct hz_ev_notice *n, pid_t program,
-                       pid_t parent)
+static void hook_child(const char *const argv[], const struct hz_ev_notice *n, pid_t program)
 {
     int fd;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(126);             /* it died before the line above */
-    }
-    setpgid(0, 0);
     signals_restore();
     fd = open("/dev/null", O_RDONLY);
     if (fd >= 0) {
@@ -131,15 +125,11 @@ static void hook_child(const char *const argv[], const struct hz_ev_notice *n, p
 
 pid_t hook_start(const char *const argv[], const struct hz_ev_notice *n, pid_t program)
 {
-    pid_t parent = getpid(), pid = fork();
+    pid_t pid = guard_fork(true, NULL);
 
-    if (pid < 0) {
-        return -errno;
-    }
     if (pid == 0) {
-        hook_child(argv, n, program, parent);
+        hook_child(argv, n, program);
     }
-    setpgid(pid, pid);          /* here too: it may be signalled before it has run */
     return pid;
 }
 

@@ -10,12 +10,13 @@
 
 /*
  * Start @argv for @n: a process group of its own, no standard input, told
- * about the notice by HZ_* variables, dead when this process dies. @program
- * (0: none) is HZ_PROGRAM_PID. Its pid or a negative errno.
+ * about the notice by HZ_* variables, dead with all it has started when this
+ * process dies. @program (0: none) is HZ_PROGRAM_PID. The pid it is waited
+ * for and signalled by (guard.h), or a negative errno.
  */
 pid_t hook_start(const char *const argv[], const struct hz_ev_notice *n, pid_t program);
 
-/* SIGTERM, or SIGKILL, to the hook and what it started. */
+/* SIGTERM, or SIGKILL, to the process group of the hook. */
 void hook_signal(pid_t pid, int sig);
 
 /* Exit status as a shell would tell it: 128 + signal. */

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/units.h"
+#include "guard.h"
 #include "hooks.h"
 #include "run.h"
 
@@ -125,38 +125,51 @@ static int parse(struct runner *r, int argc, char **argv)
 
 /* -- the program --------------------------------------------------------- */
 
-static void exec_program(struct runner *r, char **argv, pid_t parent)
+static void exec_program(char **argv)
 {
-    /* Killed hard, we take it along: its declarations are gone then, and nobody would warn it. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(EXIT_CANNOT);
-    }
-    if (r->group) {
-        setpgid(0, 0);
-    }
     signals_restore();
     execvp(argv[0], argv);
     say("%s: %s", argv[0], strerror(errno));
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT);
 }
 
+/* Under a guard: killed hard, we take it along, for its declarations are gone then. */
 static int start_program(struct runner *r, char **argv)
 {
-    pid_t parent = getpid(), pid = fork();
+    struct pollfd p = { .events = POLLIN };
+    pid_t pid = guard_fork(r->group, &r->report);
 
     if (pid < 0) {
-        say("starting %s: %s", argv[0], strerror(errno));
-        return -errno;
+        say("starting %s: %s", argv[0], strerror(-pid));
+        return pid;
     }
     if (pid == 0) {
-        exec_program(r, argv, parent);
+        exec_program(argv);
     }
-    if (r->group) {
-        setpgid(pid, pid);
+    p.fd = r->report;
+    while (poll(&p, 1, -1) < 0) {
+        ;
     }
-    r->child = pid;
+    if (read(r->report, &r->child, sizeof(r->child)) != (ssize_t)sizeof(r->child)) {
+        say("starting %s: no process can be had", argv[0]);
+        return -EAGAIN;
+    }
+    r->guard = pid;
     return 0;
+}
+
+static void read_report(struct runner *r)
+{
+    pid_t stop;
+    ssize_t n;
+
+    while ((n = read(r->report, &stop, sizeof(stop))) > 0) {
+        run_program_stopped(r);
+    }
+    if (n == 0) {
+        close(r->report);
+        r->report = -1;
+    }
 }
 
 static void reap(struct runner *r)
@@ -164,15 +177,11 @@ static void reap(struct runner *r)
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-        if (pid != r->child) {
-            if (!WIFSTOPPED(status)) {
-                run_hook_ended(r, pid, status);
-            }
-        } else if (WIFSTOPPED(status)) {
-            run_program_stopped(r);
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != r->guard) {
+            run_hook_ended(r, pid, status);
         } else {
-            r->child = 0;
+            r->guard = r->child = 0;
             r->status = exit_code(status);
             run_program_ended(r);
         }
@@ -275,7 +284,7 @@ static int64_t sooner(int64_t a, int64_t b)
 static void turn(struct runner *r)
 {
     struct signalfd_siginfo s;
-    struct pollfd p[4];
+    struct pollfd p[5];
     int64_t next = reopen(r);
 
     read_device(r);
@@ -285,7 +294,8 @@ static void turn(struct runner *r)
     p[1] = (struct pollfd){ .fd = r->hz ? hz_fd(r->hz) : -1, .events = POLLIN };
     p[2] = (struct pollfd){ .fd = r->agent, .events = POLLIN };
     p[3] = (struct pollfd){ .fd = r->inotify, .events = POLLIN };
-    if (poll(p, 4, timeout_to(next)) < 0) {
+    p[4] = (struct pollfd){ .fd = r->report, .events = POLLIN };
+    if (poll(p, 5, timeout_to(next)) < 0) {
         return;
     }
     if (p[2].revents) {
@@ -293,6 +303,9 @@ static void turn(struct runner *r)
     }
     if (p[3].revents) {
         drain(r->inotify);
+    }
+    if (p[4].revents) {
+        read_report(r);
     }
     while (read(r->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
         take_signal(r, &s);
@@ -338,7 +351,7 @@ static bool has_device(void)
 
 int cmd_run(int argc, char **argv)
 {
-    struct runner r = { .agent = -1, .signals = -1, .inotify = -1 };
+    struct runner r = { .agent = -1, .signals = -1, .inotify = -1, .report = -1 };
     int at, status = EXIT_OURS;
 
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {

@@ -48,7 +48,8 @@ struct runner {
     int64_t lost;               /* since when there is neither … */
     int64_t patience;           /* … and for how long an agent is given time to come back */
 
-    pid_t child;                /* 0: it has ended */
+    pid_t guard, child;         /* 0: it has ended */
+    int report;                 /* the guard's, of its stops */
     int status;                 /* its exit status, then */
     int sent;                   /* the last signal an action sent it */
     int signals, inotify;       /* descriptors */

@@ -123,6 +123,18 @@ class Lab(unittest.TestCase):
                 for d in self.show()["declarations"]}
 
 
+# Starts a child, one in a session of its own, and one that has lost its parent; $OUT/family has their pids.
+FAMILY = """#!/bin/sh
+sleep 1000 & echo $! > "$OUT/family.new"
+setsid sh -c 'echo $$ >> "$OUT/family.new"; exec sleep 1000' &
+( setsid sh -c 'echo $$ >> "$OUT/family.new"; exec sleep 1000' & )
+until [ "$(wc -l < "$OUT/family.new")" = 3 ]; do sleep 0.02; done
+echo $$ >> "$OUT/family.new"
+mv "$OUT/family.new" "$OUT/family"
+sleep 1000; true
+"""
+
+
 def alive(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as f:

@@ -5,7 +5,7 @@ import socket
 import struct
 import unittest
 
-from lab import PATIENCE, Lab, alive
+from lab import FAMILY, PATIENCE, Lab, alive
 
 HOUR = "3600000"
 
@@ -205,6 +205,15 @@ class Agent(Lab):
         self.until("the hook again", lambda: len(self.log()) == 2)
         self.go_on()
         self.until_replied("4", "prepared")
+
+    def test_killed_hard_nothing_of_a_hook_lives_on(self):
+        self.hook("reclaim/10-tree", FAMILY)
+        p = self.agent()
+        self.provider("notice 4 reclaim scheduled 1 gate " + HOUR)
+        self.until("the family", lambda: os.path.exists(self.path("family")))
+        family = [int(pid) for pid in self.read("family").split()]
+        p.kill()
+        self.until("everybody's end", lambda: not any(alive(pid) for pid in family))
 
     def test_driver_reset(self):
         self.hook("reclaim/10-a", 'echo ran >> "$OUT/log"')

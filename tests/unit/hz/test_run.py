@@ -6,7 +6,7 @@ import socket
 import threading
 import unittest
 
-from lab import PATIENCE, Lab, alive, stopped
+from lab import FAMILY, PATIENCE, Lab, alive, stopped
 
 # Says it is up, saves on TERM, tells of USR1; $OUT names its files.
 PROGRAM = """#!/bin/sh
@@ -75,6 +75,33 @@ class Run(Lab):
         p = self.run_program("--net-min", "5Mbit")
         p.kill()
         self.until("withdrawn", lambda: self.declared() == {})
+        self.until("the program's end", lambda: not alive(self.pid))
+
+    def test_killed_hard_nothing_of_it_lives_on(self):
+        for option in ([], ["--group"]):
+            p = self.start("run", *option, "--net-min", "5Mbit", "--", self.write("tree", FAMILY))
+            self.until("the family", lambda: os.path.exists(self.path("family")))
+            family = [int(pid) for pid in self.read("family").split()]
+            self.assertEqual([alive(pid) for pid in family], [True] * 4)
+            p.kill()
+            self.until("withdrawn", lambda: self.declared() == {})
+            self.until("everybody's end", lambda: not any(alive(pid) for pid in family))
+            os.unlink(self.path("family"))
+
+    def test_ended_well_leaves_its_children_alone(self):
+        self.hz("run", "sh", "-c", 'sleep 1000 > /dev/null 2>&1 & echo $! > "$OUT/left"; exit 3',
+                status=3)
+        left = int(self.read("left"))
+        self.assertTrue(alive(left))
+        os.kill(left, signal.SIGKILL)
+
+    def test_guard_killed(self):
+        p = self.run_program("--net-min", "5Mbit")
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
+            guard = int(f.read().rsplit(")", 1)[1].split()[1])
+        self.assertNotEqual(guard, p.pid)
+        os.kill(guard, signal.SIGKILL)
+        self.end(p, 128 + 9)
         self.until("the program's end", lambda: not alive(self.pid))
 
     def test_declares_a_file(self):

@@ -26,6 +26,7 @@ typedef struct {
     HzActuator *a;
     HzActuatorAnswer answer;
     gpointer opaque;            /* owned */
+    gboolean awaited;           /* somebody waits for it: told as soon as the actuator hangs */
 } Call;
 
 static void call_free(gpointer data)
@@ -84,7 +85,7 @@ static void answered(JsonNode *value, const GError *error, gpointer opaque)
     call_free(call);
 }
 
-void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,
+static Call *call_new(HzActuator *a, const char *command, JsonObject *arguments,
                       HzActuatorAnswer answer, gpointer opaque)
 {
     Call *call = g_new0(Call, 1);
@@ -97,6 +98,38 @@ void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,
         set_bound(a);
     }
     hz_channel_execute(a->channel, command, arguments, answered, call);
+    return call;
+}
+
+void hz_actuator_call(HzActuator *a, const char *command, JsonObject *arguments,
+                      HzActuatorAnswer answer, gpointer opaque)
+{
+    call_new(a, command, arguments, answer, opaque);
+}
+
+static GError *hangs(const HzActuator *a)
+{
+    return g_error_new(HZ_HZD_ERROR, HZ_HZD_ERROR_STATE,
+                       "the actuator %s (pid %d) hangs: what it shaped stays until it answers or "
+                       "stale-after is over", a->name, (int)a->pid);
+}
+
+/* Those who wait are told now; what the actuator answers after all is nobody's any more. */
+static void give_up(HzActuator *a)
+{
+    g_autoptr(GPtrArray) calls = g_ptr_array_copy(a->calls, NULL, NULL);
+    g_autoptr(GError) error = hangs(a);
+
+    for (guint i = 0; i < calls->len; i++) {
+        Call *call = g_ptr_array_index(calls, i);
+
+        if (call->awaited && call->answer) {
+            HzActuatorAnswer answer = call->answer;
+
+            call->answer = NULL;
+            answer(a, NULL, error, call->opaque);
+        }
+    }
 }
 
 static void not_answered(gpointer opaque)
@@ -105,6 +138,7 @@ static void not_answered(gpointer opaque)
 
     if (a->health != HZ_ACTUATOR_HUNG) {
         set_health(a, HZ_ACTUATOR_HUNG, "hung", "it doesn't answer");
+        give_up(a);
         hz_plan_actuator_down(a->host);
     }
 }
@@ -353,9 +387,7 @@ void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpoin
         g_autoptr(GError) error = NULL;
 
         if (a && a->health == HZ_ACTUATOR_HUNG) {
-            error = g_error_new(HZ_HZD_ERROR, HZ_HZD_ERROR_STATE,
-                                "the actuator vnic hangs: what it shaped stays until it answers "
-                                "or stale-after is over");
+            error = hangs(a);
         }
         if (keys) {
             json_array_unref(keys);
@@ -372,7 +404,14 @@ void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpoin
     f = g_new0(Forget, 1);
     f->done = done;
     f->opaque = opaque;
-    hz_actuator_call(a, "forget", o, forgotten, f);
+    call_new(a, "forget", o, forgotten, f)->awaited = TRUE;
+}
+
+const char *hz_actuator_waited_for(const HzHost *host)
+{
+    const HzActuator *a = hz_actuators_find(host, "vnic");
+
+    return a && a->calls->len ? a->name : NULL;
 }
 
 /* It hasn't come (back): what it acted on is told so. */

@@ -49,10 +49,13 @@ void hz_actuators_observe(HzHost *host, JsonArray *keys);
 void hz_actuators_apply(HzHost *host, uint64_t epoch, JsonArray *plan);
 /*
  * Give things back: @keys, or NULL for all. @done is called once, also when
- * there is no actuator.
+ * there is no actuator; when it hangs, as soon as that is known.
  */
 typedef void (*HzForgetFunc)(HzHost *host, const GError *error, gpointer opaque);
 void hz_actuators_forget(HzHost *host, JsonArray *keys, HzForgetFunc done, gpointer opaque);
+
+/* The name of one that owes an answer, or NULL. */
+const char *hz_actuator_waited_for(const HzHost *host);
 
 JsonArray *hz_actuators_json(HzHost *host);
 

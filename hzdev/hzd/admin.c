@@ -66,6 +66,7 @@ static void released(HzHost *host, const GError *error, gpointer opaque)
 {
     Release *r = opaque;
 
+    hz_plan_released(host, error);
     hz_plan_look(host);
     hz_plan_kick(host);
     r->done(error, r->opaque);
@@ -75,6 +76,7 @@ static void released(HzHost *host, const GError *error, gpointer opaque)
 static void let_go(HzVm *vm, JsonArray *keys)
 {
     vm->released = TRUE;
+    hz_plan_let_go(vm);
     for (guint i = 0; keys && i < vm->conf->nics->len; i++) {
         const HzConfigNic *nic = g_ptr_array_index(vm->conf->nics, i);
         g_autofree char *key = g_strdup_printf("%s/nic/%u", vm->name, nic->index);
@@ -92,6 +94,12 @@ void hz_admin_release(HzHost *host, const char *name, const char *who, HzAdminDo
     Release *r;
 
     if (name && !hz_host_vm(host, name, &error)) {
+        done(error, opaque);
+        return;
+    }
+    if (host->frozen) {
+        error = g_error_new(HZ_HZD_ERROR, HZ_HZD_ERROR_STATE, "frozen: nothing is given back "
+                            "until a thaw; 'hzctl thaw', then release");
         done(error, opaque);
         return;
     }
@@ -283,9 +291,14 @@ gboolean hz_admin_reload(HzHost *host, const char *who, GError **error)
 static gboolean too_long(gpointer opaque)
 {
     HzHost *host = opaque;
+    const char *actuator = hz_actuator_waited_for(host);
 
     host->stop_bound = 0;
-    g_warning("stopping without having given everything back: it took too long");
+    g_warning("stopping without having given everything back: %s%s%d ms",
+              actuator ? actuator : "a paused VM",
+              actuator ? ", an actuator, hasn't answered for " : " didn't run again within ",
+              STOP_TIME_MS);
+    hz_notices_save(host, NULL);
     g_main_loop_quit(host->loop);
     return G_SOURCE_REMOVE;
 }

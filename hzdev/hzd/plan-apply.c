@@ -76,6 +76,12 @@ static JsonObject *line_record(const HzPlanLine *line)
     return o;
 }
 
+/* What was given back is told as long as it stays out of the plan. */
+static gboolean recorded(const HzPlanLine *line)
+{
+    return line->decided || (line->vm->released && line->result);
+}
+
 /* Once a plan and its results differ from the last written: world, rule, result. */
 static void record(HzPlan *plan)
 {
@@ -86,7 +92,7 @@ static void record(HzPlan *plan)
     for (guint i = 0; i < plan->lines->len; i++) {
         const HzPlanLine *line = g_ptr_array_index(plan->lines, i);
 
-        if (line->decided) {
+        if (recorded(line)) {
             json_array_add_object_element(lines, line_record(line));
         }
     }
@@ -106,6 +112,18 @@ static void record(HzPlan *plan)
 
 /* -- going out ---------------------------------------------------------- */
 
+/* What became of an earlier plan is no word about a line that isn't in this one. */
+static void forget_results(HzPlan *plan, HzMode told)
+{
+    for (guint i = 0; i < plan->lines->len; i++) {
+        HzPlanLine *line = g_ptr_array_index(plan->lines, i);
+
+        if (!goes_out(line, told) && !line->vm->released) {
+            hz_plan_line_set_result(line, NULL, NULL);
+        }
+    }
+}
+
 void hz_plan_apply(HzPlan *plan)
 {
     HzHost *host = plan->host;
@@ -118,6 +136,7 @@ void hz_plan_apply(HzPlan *plan)
         record(plan);
         return;
     }
+    forget_results(plan, told);
     lines = lines_json(plan, told);
     text = text_of(lines);
     if (!g_strcmp0(text, plan->sent)) {
@@ -160,10 +179,7 @@ static void take_result(HzPlan *plan, JsonObject *o)
     if (!line || !state) {
         return;
     }
-    g_free(line->result);
-    line->result = g_strdup(state);
-    g_free(line->detail);
-    line->detail = g_strdup(hz_json_text(o, "detail", NULL));
+    hz_plan_line_set_result(line, state, hz_json_text(o, "detail", NULL));
     line->ours = line->ours || (in_force(line) && line->plan.shape);
     tell_rate(line);
 }
@@ -203,14 +219,45 @@ void hz_plan_apply_failed(HzHost *host, uint64_t epoch, const char *why, unsigne
     for (guint i = 0; i < plan->lines->len; i++) {
         HzPlanLine *line = g_ptr_array_index(plan->lines, i);
 
-        g_free(line->result);
-        line->result = g_strdup("failed");
-        g_free(line->detail);
-        line->detail = g_strdup(why);
+        if (line->decided) {
+            hz_plan_line_set_result(line, "failed", why);
+        }
     }
     record(plan);
     hz_plan_tell(host);
     hz_plan_kick_at(host, hz_now() + MIN(times, 30u) * HZ_SEC);
+}
+
+/* -- given back --------------------------------------------------------- */
+
+void hz_plan_let_go(HzVm *vm)
+{
+    HzPlan *plan = vm->host->plan;
+
+    for (guint i = 0; i < plan->lines->len; i++) {
+        HzPlanLine *line = g_ptr_array_index(plan->lines, i);
+
+        if (line->vm == vm) {
+            line->decided = FALSE;
+            line->plan = (struct hz_plan_nic){ .id = line->id, .rate = HZ_RATE_NONE };
+            hz_plan_line_set_result(line, NULL, NULL);
+        }
+    }
+}
+
+void hz_plan_released(HzHost *host, const GError *error)
+{
+    HzPlan *plan = host->plan;
+
+    for (guint i = 0; i < plan->lines->len; i++) {
+        HzPlanLine *line = g_ptr_array_index(plan->lines, i);
+
+        if (line->vm->released && !line->result) {
+            hz_plan_line_set_result(line, error ? "failed" : "released",
+                                    error ? error->message : NULL);
+        }
+    }
+    record(plan);
 }
 
 JsonArray *hz_plan_vm_json(const HzVm *vm)

@@ -24,6 +24,7 @@ struct HzPlan {
 void hz_plan_lines_build(HzPlan *plan);
 HzPlanLine *hz_plan_lines_find(const HzPlan *plan, const char *key);
 void hz_plan_line_free(HzPlanLine *line);
+void hz_plan_line_set_result(HzPlanLine *line, const char *result, const char *detail);
 /* Does this line take part in the decision? */
 gboolean hz_plan_line_counts(const HzPlanLine *line);
 /* Fill what the tenant declared and the operator grants. */

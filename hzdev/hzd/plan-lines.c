@@ -16,6 +16,14 @@ void hz_plan_line_free(HzPlanLine *line)
     g_free(line);
 }
 
+void hz_plan_line_set_result(HzPlanLine *line, const char *result, const char *detail)
+{
+    g_free(line->result);
+    line->result = g_strdup(result);
+    g_free(line->detail);
+    line->detail = g_strdup(detail);
+}
+
 /* Ties between equal NICs are broken by this: the same on every host and after every restart. */
 static uint64_t stable_id(const char *key)
 {

@@ -289,8 +289,9 @@ void hz_plan_actuator_down(HzHost *host)
     for (guint i = 0; i < plan->lines->len; i++) {
         HzPlanLine *line = g_ptr_array_index(plan->lines, i);
 
-        g_clear_pointer(&line->result, g_free);
-        g_clear_pointer(&line->detail, g_free);
+        if (!line->vm->released) {
+            hz_plan_line_set_result(line, NULL, NULL);
+        }
     }
     hz_plan_kick(host);
 }

@@ -28,7 +28,10 @@ typedef struct {
     gboolean decided;           /* it took part in the last decision */
     gboolean exists, shapeable, ours;   /* as the actuator sees it */
     char *why;                  /* it can't be shaped because */
-    /* the actuator's word: applied, unchanged, would-apply, failed, unsupported; NULL: none yet */
+    /*
+     * The actuator's word: applied, unchanged, would-apply, failed, unsupported; after a release:
+     * released or failed. NULL: none yet.
+     */
     char *result;
     char *detail;
     gboolean told;              /* the rate last told to the guest: */
@@ -55,6 +58,11 @@ JsonObject *hz_plan_replay(JsonObject *world, GError **error);
 /* Judge every VM's declarations anew and tell what changed. */
 void hz_plan_tell(HzHost *host);
 JsonObject *hz_plan_nic_json(const struct hz_plan_nic *p);
+
+/* This VM's lines leave the plan … */
+void hz_plan_let_go(HzVm *vm);
+/* … and the actuator has given them back, or (@error) hasn't. */
+void hz_plan_released(HzHost *host, const GError *error);
 
 /* From the actuator host. */
 void hz_plan_actuator_up(HzHost *host);

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "hzd/audit.h"
 #include "hzd/redact.h"
 #include "kit.h"
 
@@ -263,6 +264,100 @@ static void test_release(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(vnic_rate(f->vnic, "A/nic/0"), ==, 0);
     g_assert_true(hz_admin_reload(f->kit->host, "test", NULL));
     WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+}
+
+static void let_go(const GError *error, gpointer opaque)
+{
+    *(char **)opaque = g_strdup(error ? error->message : "");
+}
+
+/* What is shown of A's first vNIC; NULL: nothing. */
+static char *shown(Fixture *f, const char *member)
+{
+    g_autoptr(JsonArray) lines = hz_plan_vm_json(kit_vm(f->kit, "A"));
+
+    return g_strdup(hz_json_text(hz_json_at(lines, 0), member, NULL));
+}
+
+/* What was in force before isn't shown, nor explained, as if it still were. */
+static void test_release_shown(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    g_autofree char *done = NULL, *before = NULL, *after = NULL, *observed = NULL;
+    g_autoptr(JsonObject) why = NULL;
+    JsonObject *line;
+
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    before = shown(f, "result");
+    g_assert_cmpstr(before, ==, "applied");
+    hz_admin_release(f->kit->host, "A", "test", let_go, &done);
+    WAIT(done);
+    g_assert_cmpstr(done, ==, "");
+    WAIT(verdict_is(f->a, HZ_F_NET_MIN, VIRTIO_HZ_VERDICT_RECORDED, VIRTIO_HZ_REASON_MODE));
+    after = shown(f, "result");
+    g_assert_cmpstr(after, ==, "released");
+    why = hz_audit_why(f->kit->host, "A", G_MAXINT64, NULL);
+    line = hz_json_at(hz_json_array(why, "plan"), 0);
+    g_assert_cmpstr(hz_json_text(line, "result", ""), ==, "released");
+    /* likewise one that is only watched from now on */
+    g_assert_true(hz_admin_set_mode(f->kit->host, "A", NULL, HZ_MODE_ENFORCE, "test", NULL));
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    g_assert_true(hz_admin_set_mode(f->kit->host, "A", NULL, HZ_MODE_OBSERVE, "test", NULL));
+    WAIT(!vnic_rate(f->vnic, "A/nic/0"));
+    observed = shown(f, "result");
+    g_assert_cmpstr(observed, ==, NULL);
+}
+
+static void test_release_frozen(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    g_autofree char *done = NULL;
+    unsigned forgets = f->vnic->forgets;
+
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    g_assert_true(hz_admin_freeze(f->kit->host, "test", NULL));
+    hz_admin_release(f->kit->host, NULL, "test", let_go, &done);
+    WAIT(done);
+    g_assert_nonnull(strstr(done, "frozen"));
+    g_assert_cmpuint(f->vnic->forgets, ==, forgets);
+    g_assert_false(kit_vm(f->kit, "A")->released);
+    g_assert_cmpuint(vnic_rate(f->vnic, "A/nic/0"), ==, A_RATE);
+}
+
+/* Whoever asked is told when it's known that no answer comes, and by whom. */
+static void test_release_hung(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    g_autofree char *done = NULL, *result = NULL;
+
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    hz_actuator_answer_ns = 300 * HZ_MS;
+    f->vnic->hung = TRUE;
+    hz_admin_release(f->kit->host, "A", "test", let_go, &done);
+    g_assert_null(done);
+    WAIT(done);
+    g_assert_nonnull(strstr(done, "actuator vnic"));
+    g_assert_nonnull(strstr(done, "hangs"));
+    result = shown(f, "result");
+    g_assert_cmpstr(result, ==, "failed");
+    /* another that takes its place gets a plan without it */
+    f->vnic->hung = FALSE;
+    vnic_reconnect(f->vnic, f->kit);
+    WAIT(!vnic_rate(f->vnic, "A/nic/0"));
+}
+
+/* A clean stop doesn't wait longer either. */
+static void test_stop_hung(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    guest_declare(f->a, "nic/0", "net-min", "40Mbit", NULL);
+    WAIT(ACCEPTED(f->a, HZ_F_NET_MIN));
+    hz_actuator_answer_ns = 300 * HZ_MS;
+    f->vnic->hung = TRUE;
+    g_test_expect_message(NULL, G_LOG_LEVEL_MESSAGE, "*hung*");
+    g_test_expect_message(NULL, G_LOG_LEVEL_WARNING, "*given back: the actuator vnic*");
+    hz_admin_stop(f->kit->host);
+    g_main_loop_run(f->kit->host->loop);
+    g_test_assert_expected_messages();
 }
 
 static void test_freeze(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
@@ -619,6 +714,10 @@ int main(int argc, char **argv)
     g_test_add("/plan/observe", Fixture, NULL, NULL, test_observe, tear_down);
     ADD("set-mode", test_set_mode);
     ADD("release", test_release);
+    ADD("release-shown", test_release_shown);
+    ADD("release-frozen", test_release_frozen);
+    ADD("release-hung", test_release_hung);
+    ADD("stop-hung", test_stop_hung);
     ADD("freeze", test_freeze);
     ADD("reload", test_reload);
     ADD("reset-grace", test_reset_grace);

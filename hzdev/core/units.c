@@ -121,7 +121,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* "1.5" is 15 and 10. Moves *@text past it; -EINVAL, -ERANGE. */
+/* "1.5" is 15 and 10. Moves *@text past it; -EINVAL, -EDOM, -ERANGE. */
 static int parse_decimal(const char **text, uint64_t *mantissa, uint64_t *scale)
 {
     const char *p = *text;
@@ -153,7 +153,7 @@ static int parse_decimal(const char **text, uint64_t *mantissa, uint64_t *scale)
         if (__builtin_mul_overflow(*mantissa, 10, mantissa) ||
             __builtin_add_overflow(*mantissa, (uint64_t)(*p - '0'), mantissa) ||
             (fraction && __builtin_mul_overflow(*scale, 10, scale))) {
-            return -ERANGE;
+            return fraction ? -EDOM : -ERANGE;      /* finer than any unit, or larger */
         }
     }
     *text = p;
@@ -172,10 +172,10 @@ static int exact(uint64_t mantissa, uint64_t scale, uint64_t num, uint64_t den, 
         *top[i / 2] /= g;
         *bottom[i % 2] /= g;
     }
-    if (scale != 1 || den != 1 || __builtin_mul_overflow(mantissa, num, value)) {
-        return -ERANGE;
+    if (scale != 1 || den != 1) {
+        return -EDOM;
     }
-    return 0;
+    return __builtin_mul_overflow(mantissa, num, value) ? -ERANGE : 0;
 }
 
 int hz_unit_parse(enum hz_unit unit, const char *text, uint64_t *value)
@@ -208,6 +208,11 @@ int hz_unit_parse(enum hz_unit unit, const char *text, uint64_t *value)
         }
     }
     return -EINVAL;
+}
+
+bool hz_unit_bare(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789.")] && strpbrk(text, "123456789");
 }
 
 /* -- and back ----------------------------------------------------------- */

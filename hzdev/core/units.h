@@ -9,6 +9,7 @@
 #ifndef HZ_CORE_UNITS_H
 #define HZ_CORE_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,9 +29,16 @@ const char *hz_unit_name(enum hz_unit unit);
 
 /*
  * 0 and *@value in @unit; -EINVAL for what isn't a quantity of that kind,
- * -ERANGE for one that overflows or can't be told exactly in @unit (1us as ms).
+ * -EDOM for one that can't be told exactly in @unit (1us as ms), -ERANGE for
+ * one that overflows.
  */
 int hz_unit_parse(enum hz_unit unit, const char *text, uint64_t *value);
+
+/*
+ * A number other than zero with no unit behind it. Where a person types a time
+ * or a rate it is refused: 90 is as likely meant as seconds as it isn't.
+ */
+bool hz_unit_bare(const char *text);
 
 /* As a person would read it ("200Mbit", "250ms"); parses back to the same. Like snprintf. */
 int hz_unit_format(enum hz_unit unit, uint64_t value, char *buf, size_t cap);

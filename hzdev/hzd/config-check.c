@@ -35,13 +35,15 @@ static gboolean check_uplink(const HzConfig *c, const HzConfigUplink *u, GError 
 static gboolean check_nic(const HzConfig *c, const HzConfigVm *vm, const HzConfigNic *nic,
                           GError **error)
 {
+    const HzConfigUplink *uplink;
     char min[64], max[64];
 
     if (!nic->ifname || !nic->uplink) {
         return wrong(vm->file, error, "[vm %s nic/%u]: %s= is missing", vm->name, nic->index,
                      nic->ifname ? "uplink" : "ifname");
     }
-    if (!hz_config_uplink(c, nic->uplink)) {
+    uplink = hz_config_uplink(c, nic->uplink);
+    if (!uplink) {
         g_autoptr(GPtrArray) names = g_ptr_array_new();
         const char *near;
 
@@ -54,6 +56,12 @@ static gboolean check_nic(const HzConfig *c, const HzConfigVm *vm, const HzConfi
                      vm->name, nic->index, nic->uplink, nic->uplink,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
+    if (nic->ent_min > uplink->capacity) {
+        hz_unit_format(HZ_UNIT_RATE, nic->ent_min, min, sizeof(min));
+        hz_unit_format(HZ_UNIT_RATE, uplink->capacity, max, sizeof(max));
+        return wrong(vm->file, error, "[vm %s nic/%u] net-min=%s is above capacity=%s of "
+                     "[uplink %s]", vm->name, nic->index, min, max, uplink->name);
+    }
     if (nic->ent_min > nic->ent_max) {
         hz_unit_format(HZ_UNIT_RATE, nic->ent_min, min, sizeof(min));
         hz_unit_format(HZ_UNIT_RATE, nic->ent_max, max, sizeof(max));
@@ -61,6 +69,21 @@ static gboolean check_nic(const HzConfig *c, const HzConfigVm *vm, const HzConfi
                      nic->index, min, max);
     }
     return TRUE;
+}
+
+static gboolean check_actuator(const HzConfig *c, const HzConfigActuator *a, GError **error)
+{
+    static const char *const known[] = { "vnic", NULL };
+    g_autofree char *all = NULL;
+    const char *near;
+
+    if (g_strv_contains(known, a->name)) {
+        return TRUE;
+    }
+    near = hz_nearest(a->name, known);
+    all = g_strjoinv(", ", (char **)known);
+    return wrong(c->path, error, "[actuator %s]: there is no such actuator; %s%s%s", a->name,
+                 near ? "did you mean '" : "there are: ", near ? near : all, near ? "'?" : "");
 }
 
 /* @what of two VMs must differ. */
@@ -149,6 +172,11 @@ gboolean hz_config_check(HzConfig *c, GError **error)
     }
     for (guint i = 0; i < c->uplinks->len; i++) {
         if (!check_uplink(c, c->uplinks->pdata[i], error)) {
+            return FALSE;
+        }
+    }
+    for (guint i = 0; i < c->actuators->len; i++) {
+        if (!check_actuator(c, c->actuators->pdata[i], error)) {
             return FALSE;
         }
     }

@@ -33,8 +33,15 @@ static gboolean read_number(HzConfigLoader *l, const HzConfigKey *key, uint64_t 
     int rc = hz_unit_parse(key->unit, l->value, v);
     char low[64], high[64];
 
+    if (key->unit != HZ_UNIT_NONE && hz_unit_bare(l->value)) {
+        return hz_config_bad(l, "a number of what? Give %s", unit_example(key->unit));
+    }
     if (rc == -EINVAL) {
         return hz_config_bad(l, "not %s", unit_example(key->unit));
+    }
+    if (rc == -EDOM) {
+        return hz_config_bad(l, "it can't be told exactly in whole %s",
+                             *hz_unit_name(key->unit) ? hz_unit_name(key->unit) : "numbers");
     }
     if (rc || *v < key->min || *v > key->max) {
         hz_unit_format(key->unit, key->min, low, sizeof(low));

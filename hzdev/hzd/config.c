@@ -201,12 +201,37 @@ static const Section *section_of(HzConfigLoader *l, char **words, gboolean dropi
     return NULL;
 }
 
+/* A key that is right in another section: which, as it would be written for this name. */
+static char *elsewhere(HzConfigLoader *l, const Section *s)
+{
+    g_auto(GStrv) words = g_strsplit(l->group, " ", -1);
+
+    for (guint i = 0; i < G_N_ELEMENTS(sections); i++) {
+        const Section *other = &sections[i];
+
+        for (size_t k = 0; other != s && k < *other->n_keys; k++) {
+            if (strcmp(other->keys[k].name, l->key)) {
+                continue;
+            }
+            return strcmp(other->word, s->word) ? g_strdup(other->form)
+                   : g_strdup_printf(other->words == 3 ? "[vm %s nic/0]" : "[vm %s]", words[1]);
+        }
+    }
+    return NULL;
+}
+
 static gboolean read_key(HzConfigLoader *l, const Section *s, gpointer into)
 {
+    g_autofree char *where = NULL;
+
     for (size_t i = 0; i < *s->n_keys; i++) {
         if (!strcmp(s->keys[i].name, l->key)) {
             return s->keys[i].set(l, &s->keys[i], (char *)into + s->keys[i].offset);
         }
+    }
+    where = elsewhere(l, s);
+    if (where) {
+        return hz_config_bad(l, "unknown key '%s' here; it belongs into %s", l->key, where);
     }
     return unknown(l, "key", l->key, s->keys, *s->n_keys, sizeof(HzConfigKey));
 }
@@ -232,22 +257,34 @@ static gboolean read_section(HzConfigLoader *l, GKeyFile *file, gboolean dropin)
 
 /* -- files --------------------------------------------------------------- */
 
-/* GKeyFile joins sections of one name and lets the last of two keys win: neither is meant. */
-static gboolean no_repeats(HzConfigLoader *l, const char *text)
+/*
+ * GKeyFile joins sections of one name and lets the last of two keys win:
+ * neither is meant. And it says of what it can't read not where that stands.
+ */
+static gboolean lines_ok(HzConfigLoader *l, const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    const char *group = "";
+    const char *group = NULL;
 
     for (guint i = 0; lines[i]; i++) {
         char *line = g_strstrip(lines[i]), *equals = strchr(line, '=');
         g_autofree char *id = NULL;
         g_autofree char *name = NULL;
 
+        if (!*line || *line == '#') {
+            continue;
+        }
         if (*line == '[') {
             group = line;
             id = g_strdup(line);
-        } else if (*line != '#' && equals) {
+        } else if (!group) {
+            return hz_config_bad(l, "line %u: '%.100s' stands before any section, such as [host]",
+                                 i + 1, line);
+        } else if (!equals) {
+            return hz_config_bad(l, "line %u: '%.100s' is no [section], KEY = VALUE or # comment",
+                                 i + 1, line);
+        } else {
             name = g_strndup(line, (gsize)(equals - line));
             id = g_strdup_printf("%s %s", group, g_strstrip(name));
         }
@@ -264,11 +301,11 @@ static gboolean read_text(HzConfigLoader *l, const char *text, gsize len, gboole
     g_autoptr(GError) error = NULL;
     g_auto(GStrv) groups = NULL;
 
+    if (!lines_ok(l, text)) {
+        return FALSE;
+    }
     if (!g_key_file_load_from_data(file, text, len, G_KEY_FILE_NONE, &error)) {
         return hz_config_bad(l, "%s", error->message);
-    }
-    if (!no_repeats(l, text)) {
-        return FALSE;
     }
     groups = g_key_file_get_groups(file, NULL);
     for (char **group = groups; *group; group++) {

@@ -125,6 +125,11 @@ static void test_names(void)
     refused("[vm a nic/0 x]\n", "a section is written", NULL);
     refused("[vm a/b]\n", "'a/b' is no name", NULL);
     refused("[vm .a]\n", "no name", NULL);
+    refused("[vm b]\nifname=t\n", "[vm b] ifname=t", "it belongs into [vm b nic/0]", NULL);
+    refused("[vm b nic/0]\nqmp=/q\n", "it belongs into [vm b]", NULL);
+    refused("[vm b]\ncapacity=1Gbit\n", "it belongs into [uplink NAME]", NULL);
+    refused("[actuator foo]\nmode=off\n", "[actuator foo]", "there are: vnic", NULL);
+    refused("[actuator vnik]\n", "did you mean 'vnic'?", NULL);
     refused("[vm a nik/0]\n", "nic/0 to nic/15", NULL);
     refused("[vm a nic/16]\n", "nic/0 to nic/15", NULL);
 }
@@ -138,6 +143,10 @@ static void test_values(void)
     refused("[host]\nuser-uids=1,x\n", "'x' is no user's number", NULL);
     refused("[uplink a]\ncapacity=fast\n", "a rate such as", NULL);
     refused("[uplink a]\ncapacity=0\n", "capacity=0", "1kbit to 100Tbit", NULL);
+    refused("[uplink a]\ncapacity=1000000000\n", "a number of what?", "80Mbit", NULL);
+    refused("[vm a nic/0]\nnet-min=1000\n", "a number of what?", NULL);
+    refused("[vm a]\nextend-max=60\n", "a number of what?", "2s, 10m", NULL);
+    refused("[host]\nreset-grace=2\n", "a number of what?", NULL);
     refused("[vm a]\nuuid=1234\n", "uuid=1234", "32 hexadecimal", NULL);
     refused("[vm a]\nqmp=/a;b\n", "'b': a path starts with '/'", NULL);
     refused("[vm a]\nidentity=uid:\n", "qmp, socket or uid:NUMBER", NULL);
@@ -157,6 +166,8 @@ static void test_together(void)
             "no [uplink wan]", "did you mean 'want'?", NULL);
     refused("[uplink u]\ncapacity=1Gbit\n[vm a]\n[vm a nic/0]\nifname=t\nuplink=u\n"
             "net-min=2Mbit\nnet-max=1Mbit\n", "net-min=2Mbit is above net-max=1Mbit", NULL);
+    refused("[uplink u]\ncapacity=1Gbit\n[vm a]\n[vm a nic/0]\nifname=t\nuplink=u\n"
+            "net-min=2Gbit\n", "net-min=2Gbit is above capacity=1Gbit of [uplink u]", NULL);
     refused("[vm a]\nidentity=qmp\n", "needs qmp=", NULL);
     refused("[vm a]\nqmp=/q\n[vm b]\nqmp=/q\n", "[vm b]", "VM 'a' has the same", NULL);
     refused("[host]\nrun-dir=/a23456789/123456789/123456789/123456789/123456789\n"
@@ -169,7 +180,8 @@ static void test_form(void)
     g_autoptr(GError) error = NULL;
     g_autofree char *none = g_build_filename(dir, "none.conf", NULL);
 
-    refused("mode=observe\n", NULL);                    /* outside a section */
+    refused("# hz\n\nmode=observe\n", "line 3: 'mode=observe' stands before any section", NULL);
+    refused("[host]\nmode\n", "line 2: 'mode' is no", NULL);
     refused("[host]\nmode=off\nmode=observe\n", "line 3", "a second time", NULL);
     refused("[host]\nmode=off\n[vm a]\n[host]\n", "line 4", "a second time", NULL);
     refused("[host]\nmode=\xff\n", NULL);

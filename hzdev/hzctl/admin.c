@@ -63,21 +63,69 @@ static void print_mode(JsonNode *node)
     JsonObject *o = json_node_get_object(node);
     JsonArray *actuators = hzctl_array(o, "actuators");
 
-    printf("host: %s%s\n", hzctl_word(o, "mode"), hzctl_bool(o, "frozen") ? " (frozen)" : "");
+    if (!mode_opt.actuator) {
+        printf("host: %s%s\n", hzctl_word(o, "mode"), hzctl_bool(o, "frozen") ? " (frozen)" : "");
+    }
     for (guint i = 0; i < hzctl_len(actuators); i++) {
         JsonObject *a = hzctl_at(actuators, i);
 
+        if (mode_opt.actuator && g_strcmp0(mode_opt.actuator, hzctl_text(a, "name"))) {
+            continue;
+        }
         printf("actuator %s: %s%s\n", hzctl_word(a, "name"), hzctl_word(a, "mode"),
                hzctl_bool(a, "fallen-back") ? " (fallen back)" : "");
     }
+}
+
+static void print_vm_mode(JsonNode *node)
+{
+    JsonObject *o = json_node_get_object(node);
+
+    printf("VM %s: %s%s\n", hzctl_word(o, "name"), hzctl_word(o, "mode"),
+           hzctl_bool(o, "released") ? " (released)" : "");
+}
+
+static gboolean has_actuator(JsonObject *host, const char *name)
+{
+    JsonArray *a = hzctl_array(host, "actuators");
+
+    for (guint i = 0; i < hzctl_len(a); i++) {
+        if (!g_strcmp0(hzctl_text(hzctl_at(a, i), "name"), name)) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* What is in force: for the host and all actuators, for one of them, for a VM. */
+static int show_mode(HzctlApp *app)
+{
+    JsonObject *o;
+    JsonNode *host;
+
+    if (mode_opt.vm) {
+        o = json_object_new();
+        json_object_set_string_member(o, "vm", mode_opt.vm);
+        return hzctl_answer(app, hzctl_call(app, FALSE, "query-vm", o), print_vm_mode);
+    }
+    host = hzctl_call(app, FALSE, "query-host", NULL);
+    if (host && mode_opt.actuator
+        && !has_actuator(json_node_get_object(host), mode_opt.actuator)) {
+        json_node_unref(host);
+        return hzctl_fail(HZCTL_ERROR, "mode: no actuator '%s' is known here", mode_opt.actuator);
+    }
+    return hzctl_answer(app, host, print_mode);
 }
 
 static int cmd_mode(HzctlApp *app, char **args)
 {
     JsonObject *o;
 
+    if (mode_opt.vm && mode_opt.actuator) {
+        return hzctl_fail(HZCTL_USAGE, "mode: --vm or --actuator, not both at once");
+    }
     if (!args[0]) {
-        return hzctl_answer(app, hzctl_call(app, FALSE, "query-host", NULL), print_mode);
+        return show_mode(app);
     }
     o = json_object_new();
     json_object_set_string_member(o, "mode", args[0]);

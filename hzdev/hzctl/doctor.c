@@ -266,6 +266,9 @@ static void check_vm(Doctor *d, const char *name, JsonObject *conf)
     link = hzctl_word(vm, "link");
     say(d, !strcmp(link, "up") ? GOOD : WARNING, what, "link %s%s", link,
         !strcmp(link, "down") ? ": its QEMU isn't running, or has no virtio-hz device" : "");
+    if (hzctl_bool(vm, "released")) {
+        say(d, WARNING, what, "released: hz leaves it alone until hzctl reload or mode");
+    }
     if (conf) {
         check_identity(d, what, conf);
     }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOT_GIVEN G_MININT
+
 static struct {
     gboolean all, test, force, revise, wait;
     char *key, *cause_key, *ack, *cause, *source, *state, *kind;
@@ -16,7 +18,7 @@ static struct {
     char **payload;
     char *id, *vm;
     gint confidence;
-} opt = { .confidence = -1 };
+} opt = { .confidence = NOT_GIVEN };
 
 #define COMMON_OPTIONS \
     { "all", 0, 0, G_OPTION_ARG_NONE, &opt.all, "Every VM", NULL }, \
@@ -100,10 +102,11 @@ static gboolean set_time(JsonObject *o, const char *name, const char *text)
     if (!text) {
         return TRUE;
     }
-    if (hz_unit_parse(HZ_UNIT_NS, text, &ns) || ns > G_MAXINT64) {
-        return usage("--%s %s: a time such as 90s, 15m or 250ms", name, text);
+    if (hz_unit_bare(text) || hz_unit_parse(HZ_UNIT_NS, text, &ns)) {
+        return usage("--%s %s: a time with its unit, such as 90s, 15m or 250ms", name, text);
     }
-    json_object_set_int_member(o, name, (gint64)ns);
+    /* as it was typed: hzd's own errors show it so */
+    json_object_set_string_member(o, name, text);
     return TRUE;
 }
 
@@ -190,8 +193,12 @@ static gboolean read_timeout(gint64 *ms)
 {
     uint64_t ns = 0;
 
-    if (opt.timeout && hz_unit_parse(HZ_UNIT_NS, opt.timeout, &ns)) {
-        return usage("--timeout %s: a time such as 90s or 15m", opt.timeout);
+    if (opt.timeout && !opt.wait) {
+        return usage("--timeout %s: only with --wait", opt.timeout);
+    }
+    if (opt.timeout && (hz_unit_bare(opt.timeout)
+                        || hz_unit_parse(HZ_UNIT_NS, opt.timeout, &ns))) {
+        return usage("--timeout %s: a time with its unit, such as 90s or 15m", opt.timeout);
     }
     *ms = opt.timeout ? (gint64)(ns / 1000000) : -1;
     return TRUE;
@@ -226,35 +233,62 @@ static void print_placed(JsonNode *node)
     printf("key %s\n", hzctl_word(o, "key"));
 }
 
-/* Some were refused: what was asked for isn't wholly so. */
-static gboolean any_refused(JsonObject *answer)
+/*
+ * Of what isn't told now, on stderr and before any waiting: is anything not
+ * as asked? A test is there to go the whole way; another notice may wait for a link.
+ */
+static gboolean unsent(JsonArray *a)
 {
-    JsonArray *a = hzctl_array(answer, "notices");
+    gboolean any = FALSE;
 
     for (guint i = 0; i < hzctl_len(a); i++) {
-        if (!g_strcmp0(hzctl_text(hzctl_at(a, i), "status"), "refused")) {
-            return TRUE;
+        JsonObject *n = hzctl_at(a, i);
+        const char *vm = hzctl_word(n, "vm"), *status = hzctl_word(n, "status");
+
+        if (!strcmp(status, "would") || !strcmp(status, "refused")
+            || !strcmp(status, "untold")) {
+            const char *why = hzctl_text(n, "detail");
+
+            any = TRUE;
+            hzctl_fail(0, "VM %s was not told%s%s", vm, why ? ": " : "", why ? why : "");
+        } else if (!strcmp(status, "untouched")) {
+            any = TRUE;
+            hzctl_fail(0, "VM %s was not told: the mode in force there is not enforce", vm);
+        } else if (!hzctl_bool(n, "linked") && strcmp(status, "closed") && strcmp(status, "gone")) {
+            any |= opt.test;
+            hzctl_fail(0, "VM %s: link down: its QEMU isn't running, or has no virtio-hz device; "
+                       "it is told when the link comes up", vm);
         }
     }
-    return FALSE;
+    return any;
 }
 
 /* The last argument is the kind; a test may leave it out. */
 static gboolean take_kind(char **args, guint *n)
 {
     const char *last = *n ? args[*n - 1] : NULL;
+    guint targets = opt.all ? 0 : 1;            /* at least so many */
 
-    if (last && hz_kind_by_name(last) > 0 && (*n > 1 || opt.all)) {
-        opt.kind = g_strdup(last);
-        (*n)--;
-    } else if (opt.test) {
-        opt.kind = g_strdup("pause");
-    } else if (*n < 2 && !opt.all) {
-        return usage("usage: hzctl notify [OPTION…] TARGET… KIND");
-    } else {
+    if (last && *n > targets && (!opt.test || hz_kind_by_name(last) > 0)) {
         opt.kind = g_strdup(last);      /* hzd says which kinds there are */
         (*n)--;
+    } else if (opt.test && *n >= targets) {
+        opt.kind = g_strdup("pause");
+    } else {
+        return usage("usage: hzctl notify [OPTION…] TARGET… KIND (or --all KIND)");
     }
+    return TRUE;
+}
+
+static gboolean set_confidence(JsonObject *o)
+{
+    if (opt.confidence == NOT_GIVEN) {
+        return TRUE;
+    }
+    if (opt.confidence < 0 || opt.confidence > 1000) {
+        return usage("--confidence %d: it is 0 to 1000, permille", opt.confidence);
+    }
+    json_object_set_int_member(o, "confidence", opt.confidence);
     return TRUE;
 }
 
@@ -264,15 +298,13 @@ static int cmd_notify(HzctlApp *app, char **args)
     g_autoptr(JsonNode) answer = NULL;
     g_autofree char *cause = NULL;
     guint n = g_strv_length(args);
-    gboolean refused;
+    gboolean incomplete;
     gint64 ms;
 
-    if (!take_kind(args, &n) || !set_targets(o, args, n) || !set_common(o) || !read_timeout(&ms)) {
+    if (!take_kind(args, &n) || !set_targets(o, args, n) || !set_common(o)
+        || !set_confidence(o) || !read_timeout(&ms)) {
         json_object_unref(o);
         return HZCTL_USAGE;
-    }
-    if (opt.confidence >= 0) {
-        json_object_set_int_member(o, "confidence", opt.confidence);
     }
     if (opt.wait) {
         ensure_key(o);
@@ -282,12 +314,12 @@ static int cmd_notify(HzctlApp *app, char **args)
     if (!answer) {
         return HZCTL_ERROR;
     }
+    incomplete = unsent(hzctl_array(json_node_get_object(answer), "notices"));
     if (opt.wait) {
         return hzctl_wait_notices(app, json_node_get_object(answer), cause, ms);
     }
-    refused = any_refused(json_node_get_object(answer));
     hzctl_answer(app, g_steal_pointer(&answer), print_placed);
-    return refused ? HZCTL_INCOMPLETE : HZCTL_OK;
+    return incomplete ? HZCTL_INCOMPLETE : HZCTL_OK;
 }
 
 /* -- notice start, complete, cancel -------------------------------------- */
@@ -347,6 +379,8 @@ static int cmd_notice(HzctlApp *app, char **args)
 static int cmd_drain(HzctlApp *app, char **args)
 {
     g_autoptr(JsonObject) o = json_object_new();
+    gboolean incomplete;
+    JsonObject *standing;
     JsonNode *answer;
     gint64 ms;
 
@@ -355,10 +389,17 @@ static int cmd_drain(HzctlApp *app, char **args)
     }
     ensure_key(o);
     answer = hzctl_call(app, TRUE, "drain", json_object_ref(o));
-    if (answer && opt.wait) {
+    if (!answer) {
+        return HZCTL_ERROR;
+    }
+    standing = json_node_get_object(answer);
+    incomplete = unsent(hzctl_array(standing, "vms"))
+                 || (hzctl_bool(standing, "done") && !hzctl_bool(standing, "ok"));
+    if (opt.wait) {
         return hzctl_wait_drain(app, o, answer, ms);
     }
-    return hzctl_answer(app, answer, hzctl_print_drain);
+    hzctl_answer(app, answer, hzctl_print_drain);
+    return incomplete ? HZCTL_INCOMPLETE : HZCTL_OK;
 }
 
 const HzctlCommand hzctl_notice_commands[] = {

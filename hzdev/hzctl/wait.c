@@ -111,6 +111,30 @@ static char *since_made(JsonObject *times, const char *name)
     return at && made ? g_strdup_printf("+%.1fms", (double)(at - made) / 1000) : g_strdup("-");
 }
 
+/* How far one that isn't good has come, then what hzd says about it. */
+static char *detail_of(JsonObject *placed, JsonObject *n)
+{
+    JsonObject *times = hzctl_object(n, "times");
+    const char *why = hzctl_text(n, "why"), *far = NULL;
+
+    if (!n) {
+        return g_strdup(hzctl_word(placed, "detail"));
+    }
+    if (answered(n) == BAD || answered(n) == GOOD) {
+        return g_strdup(why ? why : "-");
+    }
+    if (hzctl_bool(n, "untold")) {
+        far = "not told";
+    } else if (!hzctl_int(times, "told-us", 0)) {
+        far = hzctl_bool(placed, "linked") ? "not told yet" : "link down";
+    } else if (!hzctl_int(times, "seen-us", 0)) {
+        far = "told, but no agent answered";
+    } else {
+        far = "seen, but not prepared";
+    }
+    return g_strdup_printf("%s%s%s", far, why ? ": " : "", why ? why : "");
+}
+
 static void print_outcomes(JsonArray *placed, JsonArray *notices)
 {
     static const char *const heads[] = { "VM", "OUTCOME", "STATE", "TOLD", "SEEN", "PREPARED",
@@ -122,6 +146,7 @@ static void print_outcomes(JsonArray *placed, JsonArray *notices)
 
     for (guint i = 0; i < hzctl_len(placed); i++) {
         JsonObject *p = hzctl_at(placed, i), *n = by_vm_and_id(notices, p);
+        g_autofree char *detail = detail_of(p, n);
         char *at[G_N_ELEMENTS(points)];
 
         for (guint k = 0; k < G_N_ELEMENTS(points); k++) {
@@ -129,7 +154,7 @@ static void print_outcomes(JsonArray *placed, JsonArray *notices)
         }
         hzctl_table_row(t, hzctl_word(p, "vm"), n ? words[outcome(n)] : hzctl_word(p, "status"),
                         hzctl_word(n, "state"), at[0], at[1], at[2], at[3], at[4],
-                        n ? hzctl_word(n, "why") : hzctl_word(p, "detail"), NULL);
+                        detail, NULL);
         for (guint k = 0; k < G_N_ELEMENTS(points); k++) {
             g_free(at[k]);
         }
@@ -192,7 +217,7 @@ int hzctl_wait_notices(HzctlApp *app, JsonObject *answer, const char *cause, gin
 void hzctl_print_drain(JsonNode *node)
 {
     static const char *const heads[] = { "VM", "STATUS", "STATE", "DEADLINE", "LINKED", "ID",
-                                         NULL };
+                                         "DETAIL", NULL };
     JsonObject *o = json_node_get_object(node);
     JsonArray *vms = hzctl_array(o, "vms");
     HzctlTable *t = hzctl_table_new(heads);
@@ -203,7 +228,8 @@ void hzctl_print_drain(JsonNode *node)
         hzctl_table_row(t, hzctl_word(vm, "vm"), hzctl_word(vm, "status"), hzctl_word(vm, "state"),
                         json_object_has_member(vm, "deadline-ms")
                         ? hzctl_ms(hzctl_int(vm, "deadline-ms", 0)) : "-",
-                        hzctl_bool(vm, "linked") ? "yes" : "no", hzctl_word(vm, "id"), NULL);
+                        hzctl_bool(vm, "linked") ? "yes" : "no", hzctl_word(vm, "id"),
+                        hzctl_word(vm, "detail"), NULL);
     }
     hzctl_table_print(t, "no VM");
     printf("key %s: %s\n", hzctl_word(o, "key"),

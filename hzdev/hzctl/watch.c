@@ -13,7 +13,9 @@ static struct {
     gint64 seen;
 } watching;
 
-static gint count_opt = -1;
+#define NOT_GIVEN G_MININT
+
+static gint count_opt = NOT_GIVEN;
 
 static const GOptionEntry watch_options[] = {
     { "count", 0, 0, G_OPTION_ARG_INT, &count_opt, "End after N events", "N" },
@@ -72,15 +74,29 @@ static void on_event(JsonObject *event, gpointer opaque)
 static int cmd_watch(HzctlApp *app, char **args)
 {
     g_autoptr(GError) error = NULL;
-    HzClient *client = hzctl_client(app, FALSE);
+    g_autoptr(JsonNode) vm = NULL;
+    HzClient *client;
 
+    if (count_opt != NOT_GIVEN && count_opt < 1) {
+        return hzctl_fail(HZCTL_USAGE, "--count %d: it is at least 1", count_opt);
+    }
+    client = hzctl_client(app, FALSE);
     if (!client) {
         return HZCTL_ERROR;
+    }
+    if (args[0]) {              /* a mistyped name would wait for ever */
+        JsonObject *o = json_object_new();
+
+        json_object_set_string_member(o, "vm", args[0]);
+        vm = hzctl_call(app, FALSE, "query-vm", o);
+        if (!vm) {
+            return HZCTL_ERROR;
+        }
     }
     watching.app = app;
     watching.vm = args[0];
     hz_client_on_event(client, on_event, NULL);
-    while (count_opt < 0 || watching.seen < count_opt) {
+    while (count_opt == NOT_GIVEN || watching.seen < count_opt) {
         if (!hz_client_wait(client, -1, &error)) {
             return hzctl_error(error);
         }

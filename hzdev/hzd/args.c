@@ -18,8 +18,8 @@ static const struct {
     [HZ_ARG_TEXT] = { "text", "a text of 1 to 255 bytes without control characters" },
     [HZ_ARG_BOOL] = { "bool", "true or false" },
     [HZ_ARG_NUMBER] = { "number", "a whole number" },
-    [HZ_ARG_TIME] = { "time", "a length of time such as \"90s\", or a number of nanoseconds, "
-                      "up to 366 days" },
+    [HZ_ARG_TIME] = { "time", "a length of time with its unit such as \"90s\", or (not as a "
+                      "text) a number of nanoseconds, up to 366 days" },
     [HZ_ARG_WHEN] = { "when", "a point in time: ISO 8601, microseconds since 1970, or how long ago "
                       "such as \"-5m\"" },
     [HZ_ARG_NAMES] = { "names", "a list of texts, at most 4096" },
@@ -78,7 +78,8 @@ static gboolean read_time(JsonNode *n, uint64_t *ns)
         *ns = (uint64_t)v;
         return v >= 0 && *ns <= HZ_ARG_TIME_MAX;
     }
-    return text && !hz_unit_parse(HZ_UNIT_NS, text, ns) && *ns <= HZ_ARG_TIME_MAX;
+    return text && !hz_unit_bare(text) && !hz_unit_parse(HZ_UNIT_NS, text, ns)
+           && *ns <= HZ_ARG_TIME_MAX;
 }
 
 static gboolean read_when(JsonNode *n, gint64 *us)
@@ -94,7 +95,8 @@ static gboolean read_when(JsonNode *n, gint64 *us)
     if (!text) {
         return FALSE;
     }
-    if (*text == '-' && !hz_unit_parse(HZ_UNIT_NS, text + 1, &ago) && ago <= HZ_ARG_TIME_MAX) {
+    if (*text == '-' && !hz_unit_bare(text + 1) && !hz_unit_parse(HZ_UNIT_NS, text + 1, &ago)
+        && ago <= HZ_ARG_TIME_MAX) {
         *us = g_get_real_time() - (gint64)(ago / 1000);
         return TRUE;
     }

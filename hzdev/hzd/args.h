@@ -15,7 +15,7 @@ typedef enum {
     HZ_ARG_TEXT,        /* 1..255 bytes without control characters */
     HZ_ARG_BOOL,
     HZ_ARG_NUMBER,      /* 0..->max, a number or its digits */
-    HZ_ARG_TIME,        /* a length of time, up to HZ_ARG_TIME_MAX: "90s", or a number of ns */
+    HZ_ARG_TIME,        /* a length of time, up to HZ_ARG_TIME_MAX: "90s", or a (JSON) number of ns */
     HZ_ARG_WHEN,        /* a point in time: ISO 8601, µs since 1970, or how long ago ("-5m") */
     HZ_ARG_NAMES,       /* a list of texts, or one text with commas */
     HZ_ARG_OBJECT,

@@ -7,6 +7,7 @@
 #include "audit.h"
 #include "commands-int.h"
 #include "config.h"
+#include "core/vocabulary.h"
 #include "metrics.h"
 #include "notices.h"
 #include "plan.h"
@@ -99,16 +100,57 @@ static void actuators(HzCall *call)
 
 #define AUDIT_LIMIT 100
 
+/* Every word that stands as "event" in the log. */
+static const char *const audit_events[] = {
+    "start", "stop", "request", "command-failed", "link", "refused", "declaration", "verdict",
+    "notice", "plan", "actuator", "flood", "audit-gap", NULL,
+};
+
+static gboolean audit_event_ok(const char *event, GError **error)
+{
+    g_autofree char *all = NULL;
+    const char *near;
+
+    if (!event || g_strv_contains(audit_events, event)) {
+        return TRUE;
+    }
+    near = hz_nearest(event, audit_events);
+    all = g_strjoinv(", ", (char **)audit_events);
+    g_set_error(error, HZ_HZD_ERROR, HZ_HZD_ERROR_INVALID, "the log has no event '%.64s'%s%s%s",
+                event, near ? "; did you mean '" : "; there are: ", near ? near : all,
+                near ? "'?" : "");
+    return FALSE;
+}
+
+/* A VM that is configured no more still has a past; one without a past doesn't exist. */
+static gboolean audit_vm_ok(HzHost *host, const char *vm, GError **error)
+{
+    JsonArray *a;
+    guint n;
+
+    if (!vm || hz_host_vm(host, vm, error)) {
+        return TRUE;
+    }
+    a = hz_audit_query(host, vm, NULL, 0, G_MAXINT64, 1, NULL);
+    n = a ? json_array_get_length(a) : 0;
+    g_clear_pointer(&a, json_array_unref);
+    if (n) {
+        g_clear_error(error);
+    }
+    return n > 0;
+}
+
 static void audit(HzCall *call)
 {
     g_autoptr(GError) error = NULL;
-    JsonArray *a = hz_audit_query(call->host, hz_arg_text(call->args, "vm"),
-                                  hz_arg_text(call->args, "event"),
-                                  hz_arg_when(call->args, "since", 0),
-                                  hz_arg_when(call->args, "until", G_MAXINT64),
-                                  (unsigned)hz_arg_number(call->args, "limit", AUDIT_LIMIT),
-                                  &error);
+    const char *name = hz_arg_text(call->args, "vm"), *event = hz_arg_text(call->args, "event");
+    JsonArray *a = NULL;
 
+    if (audit_event_ok(event, &error) && audit_vm_ok(call->host, name, &error)) {
+        a = hz_audit_query(call->host, name, event, hz_arg_when(call->args, "since", 0),
+                           hz_arg_when(call->args, "until", G_MAXINT64),
+                           (unsigned)hz_arg_number(call->args, "limit", AUDIT_LIMIT), &error);
+    }
     if (a) {
         hz_call_return_array(call, a);
     } else {

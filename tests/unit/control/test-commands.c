@@ -153,6 +153,10 @@ static void test_arguments(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     bad(f, NOTIFY("\"kind\":\"a\\u0001b\""), "InvalidArgument", "without control characters");
     bad(f, NOTIFY("\"kind\":\"reclaim\",\"deadline\":\"soon\""), "InvalidArgument",
         "'deadline' is \"soon\"");
+    bad(f, NOTIFY("\"kind\":\"reclaim\",\"deadline\":\"90\""), "InvalidArgument",
+        "with its unit");
+    bad(f, NOTIFY("\"kind\":\"reclaim\",\"vms\":\"A\""), "InvalidArgument",
+        "a 'deadline' is missing: VM 'A'");
     bad(f, NOTIFY("\"kind\":\"reclaim\",\"deadline\":-1"), "InvalidArgument", "'deadline' is -1");
     bad(f, NOTIFY("\"kind\":\"reclaim\",\"deadline\":\"400h\",\"duration\":\"9999h\""),
         "InvalidArgument", "up to 366 days");
@@ -175,7 +179,14 @@ static void test_arguments(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     bad(f, NOTIFY("\"kind\":\"pause\",\"vms\":\"A\",\"payload\":{\"reclaim-action\":\"stop\"}"),
         "InvalidArgument", "kind pause has none of that name");
     bad(f, NOTIFY("\"kind\":\"reclaim\",\"vms\":\"A\",\"payload\":{\"reclaim-action\":\"eat\"}"),
-        "InvalidArgument", "'eat'");
+        "InvalidArgument", "'eat': it must be one of stop, hibernate, terminate, shrink");
+    bad(f, NOTIFY("\"kind\":\"reclaim\",\"vms\":\"A\",\"payload\":"
+                  "{\"reclaim-survives\":\"all,most\"}"), "InvalidArgument",
+        "memory, disk, net, gpu");
+    bad(f, NOTIFY("\"kind\":\"reclaim\",\"vms\":\"A\",\"payload\":{\"pause-measured\":\"1s\"}"),
+        "InvalidArgument", "none of that name; there are: reclaim-action, reclaim-survives");
+    bad(f, NOTIFY("\"kind\":\"pause\",\"vms\":\"A\",\"payload\":{\"pause-degraded\":\"100\"}"),
+        "InvalidArgument", "'100': it must be 0s to");
     bad(f, NOTIFY("\"kind\":\"reclaim\",\"vms\":\"C\""), "NotFound", "no VM 'C'");
     bad(f, "{\"execute\":\"query-vms\",\"arguments\":{\"x\":1}}", "InvalidArgument",
         "there are none");
@@ -183,6 +194,11 @@ static void test_arguments(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
         "0 to 1000");
     bad(f, "{\"execute\":\"query-audit\",\"arguments\":{\"since\":\"yesterday\"}}",
         "InvalidArgument", "ISO 8601");
+    bad(f, "{\"execute\":\"query-audit\",\"arguments\":{\"since\":\"-5\"}}", "InvalidArgument",
+        "ISO 8601");
+    bad(f, "{\"execute\":\"query-audit\",\"arguments\":{\"vm\":\"C\"}}", "NotFound", "no VM 'C'");
+    bad(f, "{\"execute\":\"query-audit\",\"arguments\":{\"event\":\"xyzzy\"}}",
+        "InvalidArgument", "no event 'xyzzy'; there are: start, stop");
     bad(f, "{\"execute\":\"notice-start\"}", "InvalidArgument", "not neither");
     bad(f, "{\"execute\":\"notice-start\",\"arguments\":{\"id\":\"x\",\"key\":\"y\"}}",
         "InvalidArgument", "not both");

@@ -114,6 +114,25 @@ static void test_usage(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     run(f, "vms --nonsense", USAGE);
     run(f, "notify", USAGE);
     run(f, "notify A", USAGE);
+    run(f, "notify --all", USAGE);
+    says(f, "KIND");
+    run(f, "notify --test", USAGE);
+    run(f, "notify --all --confidence -5 reclaim", USAGE);
+    says(f, "--confidence -5");
+    /* a bare number is no time */
+    run(f, "notify A pause --deadline 90 --duration 1s", USAGE);
+    says(f, "--deadline 90: a time with its unit");
+    run(f, "notify A pause --deadline 90s --duration 100", USAGE);
+    says(f, "--duration 100");
+    run(f, "notify A pause --deadline 90s --duration 1s --extend-max 1.5", USAGE);
+    run(f, "drain --deadline 15", USAGE);
+    run(f, "drain --deadline 15m --wait --timeout 20", USAGE);
+    says(f, "--timeout 20");
+    run(f, "drain --deadline 15m --timeout 20s", USAGE);
+    says(f, "only with --wait");
+    run(f, "watch --count -1", USAGE);
+    run(f, "watch --count 0", USAGE);
+    run(f, "mode --vm A --actuator vnic", USAGE);
     run(f, "notify A pause --deadline soon", USAGE);
     says(f, "--deadline soon");
     run(f, "notify job:x pause", USAGE);
@@ -131,6 +150,18 @@ static void test_no_hzd(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     says(f, "is hzd running?");
     run(f, "show C", ERROR);
     says(f, "no VM 'C'");
+    run(f, "watch C", ERROR);
+    says(f, "no VM 'C'");
+    run(f, "audit C", ERROR);
+    says(f, "no VM 'C'");
+    run(f, "audit --event notce", ERROR);
+    says(f, "did you mean 'notice'?");
+    run(f, "mode --vm C", ERROR);
+    says(f, "no VM 'C'");
+    run(f, "mode --actuator gpu", ERROR);
+    says(f, "no actuator 'gpu'");
+    run(f, "notify A pause --duration 1s --deadline 99999h", ERROR);
+    says(f, "99999h");
 }
 
 static void test_looking(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
@@ -177,10 +208,18 @@ static void test_levers(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_false(f->kit->host->frozen);
     run(f, "mode observe --vm A", OK);
     g_assert_cmpint(hz_vm_mode(kit_vm(f->kit, "A"), NULL), ==, HZ_MODE_OBSERVE);
+    run(f, "mode --vm A", OK);
+    says(f, "VM A: observe");
+    g_assert_null(strstr(f->out, "host:"));
+    run(f, "mode --actuator vnic", OK);
+    says(f, "actuator vnic:");
+    g_assert_null(strstr(f->out, "host:"));
     run(f, "mode on", ERROR);
     says(f, "off, observe, enforce");
     run(f, "release A", OK);
     g_assert_true(kit_vm(f->kit, "A")->released);
+    run(f, "doctor", ERROR);
+    says(f, "VM A: released");
     run(f, "reload", OK);
     run(f, "--socket \"$PWD/none\" freeze", ERROR);
 }
@@ -214,6 +253,12 @@ static void test_test(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(f->monitor->stops, ==, 0);
     run(f, "notify --test B --wait --deadline 100ms", INCOMPLETE);
     says(f, "not good");
+    g_assert_nonnull(strstr(f->err, "VM B: link down"));
+    g_assert_nonnull(strstr(f->out, "link down"));
+    run(f, "notify --test B", INCOMPLETE);
+    says(f, "VM B: link down");
+    run(f, "notify --test A --wait --deadline 500ms", INCOMPLETE);
+    says(f, "told, but no agent answered");
     run(f, "notify --test A --wait --deadline 20s --timeout 50ms", INCOMPLETE);
     says(f, "pending");
 }
@@ -232,6 +277,45 @@ static void test_pause(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(f->monitor->conts, ==, 1);
     run(f, "notify A pause --duration 1s --key p", OK);
     says(f, "repeat");
+    says(f, "unchanged: it is completed");
+}
+
+/* What wasn't said is never success. */
+static void test_observe(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    run(f, "mode observe", OK);
+    run(f, "notify A reclaim --deadline 1h", INCOMPLETE);
+    says(f, "VM A was not told: the mode in force is observe");
+    run(f, "notify A reclaim --deadline 1h --wait", INCOMPLETE);
+    run(f, "drain --deadline 1h", INCOMPLETE);
+    says(f, "VM A was not told");
+    run(f, "drain --deadline 1h --wait", INCOMPLETE);
+}
+
+static void test_deadline(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    run(f, "notify A reclaim", ERROR);
+    says(f, "a 'deadline' is missing: VM 'A' declares no notice-needed-reclaim");
+    run(f, "drain", ERROR);
+    says(f, "a 'deadline' is missing");
+    g_assert_cmpuint(kit_vm(f->kit, "A")->notices->len, ==, 0);
+    guest_declare(f->device, "vm", "notice-needed-reclaim", "2m", NULL);
+    WAIT(hz_vm_decl(kit_vm(f->kit, "A"), "vm"));
+    run(f, "notify A reclaim --key k", OK);
+    run(f, "notify A reclaim --key k --revise", OK);
+    run(f, "notify A B reclaim", ERROR);        /* one of them is enough */
+    says(f, "VM 'B'");
+    /* the same again is the same; something else is said */
+    run(f, "notify B reclaim --key j --deadline 1h", OK);
+    run(f, "notify B reclaim --key j --deadline 1h", OK);
+    g_assert_null(strstr(f->out, "unchanged"));
+    run(f, "notify B reclaim --key j", OK);
+    run(f, "notify B reclaim --key j --deadline 2h", OK);
+    says(f, "unchanged: its deadline is");
+    run(f, "notify B reclaim --key j --revise", ERROR);
+    says(f, "VM 'B'");
+    run(f, "drain B --key j --deadline 2h", OK);
+    says(f, "unchanged: its deadline is");
 }
 
 static void test_notice(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
@@ -306,6 +390,8 @@ int main(int argc, char **argv)
     ADD(watch);
     ADD(test);
     ADD(pause);
+    ADD(observe);
+    ADD(deadline);
     ADD(notice);
     ADD(drain);
     ADD(doctor);

@@ -91,7 +91,7 @@ int hz_value_put(const struct hz_field *f, uint64_t v, uint8_t out[16]);
 
 /*
  * Text to wire value (up to 16 bytes) and back, by type and unit. Length,
- * -EINVAL, -ERANGE. format is like snprintf. An enumeration is typed by name
+ * -EINVAL, -EDOM, -ERANGE. format is like snprintf. An enumeration is typed by name
  * or number, a mask as "pause,reclaim", "all" or "none", opaque bytes as hex.
  */
 int hz_value_parse(const struct hz_field *f, const char *text, uint8_t out[16]);

@@ -24,7 +24,7 @@ static const struct typed typed[] = {
     { HZ_UNIT_NONE, "18446744073709551615", 0, UINT64_MAX },
     { HZ_UNIT_NONE, "18446744073709551616", -ERANGE, 0 },
     { HZ_UNIT_NONE, "1.0", 0, 1 },
-    { HZ_UNIT_NONE, "1.5", -ERANGE, 0 },
+    { HZ_UNIT_NONE, "1.5", -EDOM, 0 },
     { HZ_UNIT_NONE, "", -EINVAL, 0 },
     { HZ_UNIT_NONE, " 1", -EINVAL, 0 },
     { HZ_UNIT_NONE, "1 ", -EINVAL, 0 },
@@ -48,7 +48,7 @@ static const struct typed typed[] = {
     { HZ_UNIT_BYTES, "1GB", 0, 1000000000 },
     { HZ_UNIT_BYTES, "16 TiB", 0, 1ULL << 44 },
     { HZ_UNIT_BYTES, "512B", 0, 512 },
-    { HZ_UNIT_BYTES, "0.5B", -ERANGE, 0 },
+    { HZ_UNIT_BYTES, "0.5B", -EDOM, 0 },
     { HZ_UNIT_BYTES, "16777216TiB", -ERANGE, 0 },
     { HZ_UNIT_BYTES, "1MBit", -EINVAL, 0 },
     { HZ_UNIT_BYTES, "1ms", -EINVAL, 0 },
@@ -63,8 +63,8 @@ static const struct typed typed[] = {
     { HZ_UNIT_RATE, "8bit", 0, 1 },
     { HZ_UNIT_RATE, "1KiB/s", 0, 1024 },
     { HZ_UNIT_RATE, "1Kibit", 0, 128 },
-    { HZ_UNIT_RATE, "1bit", -ERANGE, 0 },
-    { HZ_UNIT_RATE, "0.001kbit", -ERANGE, 0 },
+    { HZ_UNIT_RATE, "1bit", -EDOM, 0 },
+    { HZ_UNIT_RATE, "0.001kbit", -EDOM, 0 },
     { HZ_UNIT_RATE, "99999999999Tbit", -ERANGE, 0 },
     { HZ_UNIT_RATE, "200M", -EINVAL, 0 },
     { HZ_UNIT_RATE, "200MB", -EINVAL, 0 },
@@ -79,14 +79,14 @@ static const struct typed typed[] = {
     { HZ_UNIT_MS, "2h", 0, 7200000 },
     { HZ_UNIT_MS, "1d", 0, 86400000 },
     { HZ_UNIT_MS, "2000us", 0, 2 },
-    { HZ_UNIT_MS, "1us", -ERANGE, 0 },
-    { HZ_UNIT_MS, "999us", -ERANGE, 0 },
+    { HZ_UNIT_MS, "1us", -EDOM, 0 },
+    { HZ_UNIT_MS, "999us", -EDOM, 0 },
     { HZ_UNIT_MS, "5", 0, 5 },
     { HZ_UNIT_MS, "5 kB", -EINVAL, 0 },
     { HZ_UNIT_US, "1ms", 0, 1000 },
     { HZ_UNIT_US, "10us", 0, 10 },
     { HZ_UNIT_US, "10\xc2\xb5s", 0, 10 },
-    { HZ_UNIT_US, "10ns", -ERANGE, 0 },
+    { HZ_UNIT_US, "10ns", -EDOM, 0 },
     { HZ_UNIT_NS, "1.5us", 0, 1500 },
     { HZ_UNIT_NS, "10s", 0, 10000000000ULL },
     { HZ_UNIT_NS, "213503d", 0, 18446659200000000000ULL },
@@ -97,7 +97,8 @@ static const struct typed typed[] = {
     { HZ_UNIT_PERMILLE, "2.5 %", 0, 25 },
     { HZ_UNIT_PERMILLE, "3permille", 0, 3 },
     { HZ_UNIT_PERMILLE, "1000ppm", 0, 1 },
-    { HZ_UNIT_PERMILLE, "0.05%", -ERANGE, 0 },
+    { HZ_UNIT_PERMILLE, "0.05%", -EDOM, 0 },
+    { HZ_UNIT_PERMILLE, "33.33333333333333333333333%", -EDOM, 0 },
     { HZ_UNIT_PERMILLE, "25%%", -EINVAL, 0 },
     { HZ_UNIT_PPM, "0.05%", 0, 500 },
     { HZ_UNIT_PPM, "500", 0, 500 },
@@ -152,7 +153,8 @@ static void typing(void)
 
         if (!ok(ret == typed[i].ret && (ret || value == typed[i].value), "'%s' as %s is %s",
                 typed[i].text, hz_unit_name(typed[i].unit),
-                !typed[i].ret ? "taken" : typed[i].ret == -EINVAL ? "no quantity" : "no value")) {
+                !typed[i].ret ? "taken" : typed[i].ret == -EINVAL ? "no quantity" :
+                typed[i].ret == -EDOM ? "too fine" : "no value")) {
             printf("# got %d, %llu\n", ret, (unsigned long long)value);
         }
     }

@@ -189,7 +189,7 @@ static const struct text texts[] = {
     { "net-weight", "ten", -EINVAL, NULL, NULL },
     { "max-pause", "250ms", 4, "fa000000", NULL },
     { "max-pause", "50d", -ERANGE, NULL, NULL },
-    { "max-pause", "1us", -ERANGE, NULL, NULL },
+    { "max-pause", "1us", -EDOM, NULL, NULL },
     { "max-pauses-per-h", "4", 2, "0400", NULL },
     { "notice-needed-reclaim", "90s", 4, "905f0100", NULL },
     { "extend-max", "5m", 4, "e0930400", NULL },

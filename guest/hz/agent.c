@@ -149,7 +149,7 @@ static void take_status(struct agent *a, const struct hz_ev_status *s)
         a->sweep_at = hz_now() + SWEEP;
     }
     if (s->changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION)) {
-        drafts_declare(&a->drafts, a->hz, HZ_REPLACE_ANY, 0);
+        drafts_anew(&a->drafts);
     }
     if (s->changed & HZ_CHANGED_DISRUPTION) {
         agent_log(a, NULL, "moved", "disruption %llu, %s", (unsigned long long)s->disruption,
@@ -229,7 +229,8 @@ static int64_t have_device(struct agent *a)
     }
     a->claimed = true;
     a->said_busy = false;
-    drafts_declare(&a->drafts, a->hz, HZ_REPLACE_ANY, 0);
+    drafts_anew(&a->drafts);
+    drafts_look(&a->drafts, a->hz);
     agent_log(a, NULL, "ready", "answering notices");
     if (!a->ready) {
         a->ready = true;
@@ -293,6 +294,7 @@ static void turn(struct agent *a)
     int i;
 
     read_device(a);
+    next = sooner(next, a->claimed ? drafts_look(&a->drafts, a->hz) : INT64_MAX);
     next = sooner(next, sweep(a));
     next = sooner(next, await_runs(a));
     next = sooner(next, work_look(a));
@@ -344,6 +346,19 @@ static int run(struct agent *a)
 
 /* -- the command line ---------------------------------------------------- */
 
+static bool takes_value(const char *name)
+{
+    static const char *const names[] = { "--hooks", "--state", "--declare", "--file", "-f" };
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!strcmp(name, names[i])) {
+            return true;
+        }
+    }
+    return drafts_is_option(name);
+}
+
 static bool take_value(struct agent *a, const char *name, const char *value)
 {
     if (!strcmp(name, "--hooks")) {
@@ -360,11 +375,7 @@ static bool take_value(struct agent *a, const char *name, const char *value)
     if (!strcmp(name, "--file") || !strcmp(name, "-f")) {
         return drafts_load(&a->drafts, value);
     }
-    if (drafts_is_option(name)) {
-        return drafts_set(&a->drafts, NULL, name + 2, value);
-    }
-    say("option '%s': there is none; hz agent --help lists them", name);
-    return false;
+    return drafts_set(&a->drafts, NULL, name + 2, value);
 }
 
 static bool parse(struct agent *a, int argc, char **argv)
@@ -374,9 +385,14 @@ static bool parse(struct agent *a, int argc, char **argv)
     int i = 1;
 
     while (option(argc, argv, &i, name, sizeof(name), &value)) {
-        if (!strcmp(name, "--json")) {
+        if (!strcmp(name, "--json") && !value) {
             a->json = true;
             continue;
+        }
+        if (!takes_value(name)) {
+            say(strcmp(name, "--json") ? "option '%s': there is none; hz agent --help lists them"
+                                       : "%s: takes no value", name);
+            return false;
         }
         value = option_value(argc, argv, &i, name, value);
         if (!value || !take_value(a, name, value)) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/vocabulary.h"
 #include "drafts.h"
@@ -306,32 +307,47 @@ static int report(struct declare *d, struct hz *hz)
     return status;
 }
 
-/* Until somebody ends us: the declarations are this open file's. */
-static int hold(struct declare *d, struct hz *hz)
+/* What has come; false when the device is gone. */
+static bool hold_read(struct declare *d, struct hz *hz)
 {
     struct hz_event *ev;
-    int r, status;
+    int r;
 
+    while ((r = hz_read(hz, &ev)) != 0) {
+        if (r == -EBADMSG) {
+            continue;
+        }
+        if (r < 0) {
+            say("%s: waiting for it", hz_strerror(r));
+            return false;
+        }
+        if (ev->type == HZ_EVENT_STATUS &&
+            ev->status.changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION)) {
+            drafts_anew(&d->drafts);
+        }
+        hz_event_free(ev);
+    }
+    return true;
+}
+
+/* Until somebody ends us: the declarations are this open file's. */
+static void hold(struct declare *d, struct hz *hz)
+{
     fflush(stdout);
     for (;;) {
-        r = hz_read(hz, &ev);
-        if (r == 0) {
-            r = hz_wait(hz, -1);
-        } else if (r == 1) {
-            bool again = ev->type == HZ_EVENT_STATUS &&
-                         ev->status.changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION);
-
-            hz_event_free(ev);
-            if (again) {
-                status = drafts_declare(&d->drafts, hz, HZ_REPLACE_ANY, 0);
-                if (status) {
-                    return status;
-                }
-            }
+        if (!hz && hz_open(&hz, NULL) == 0) {
+            say("the device is back");
+            drafts_anew(&d->drafts);
         }
-        if (r < 0 && r != -EINTR && r != -EBADMSG) {
-            say("%s", hz_strerror(r));
-            return EXIT_NO_DEVICE;
+        if (hz && !hold_read(d, hz)) {
+            hz_close(hz);
+            hz = NULL;
+            continue;
+        }
+        if (!hz) {
+            sleep(1);
+        } else {
+            hz_wait(hz, drafts_look(&d->drafts, hz) == INT64_MAX ? -1 : 1000);
         }
     }
 }
@@ -353,7 +369,7 @@ static int declare(struct declare *d)
     if (status == EXIT_OK) {
         status = report(d, hz);
         if (d->hold && status != EXIT_NO_DEVICE && status != EXIT_FAIL) {
-            status = hold(d, hz);
+            hold(d, hz);        /* doesn't return */
         }
     }
     hz_close(hz);
@@ -425,6 +441,7 @@ static int withdraw(int n, char **subjects, bool json)
 int cmd_withdraw(int argc, char **argv)
 {
     bool json = take_json(&argc, argv);
+    int i;
 
     if (asks_help(argc, argv)) {
         puts("usage: hz withdraw [--json] SUBJECT …\n\n"
@@ -435,9 +452,11 @@ int cmd_withdraw(int argc, char **argv)
         say("which subject? hz show lists what stands");
         return EXIT_USAGE;
     }
-    if (argv[1][0] == '-') {
-        say("option '%s': there is only --json", argv[1]);
-        return EXIT_USAGE;
+    for (i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            say("option '%s': there is only --json", argv[i]);
+            return EXIT_USAGE;
+        }
     }
     return withdraw(argc - 1, argv + 1, json);
 }

@@ -8,6 +8,8 @@
 #include "core/vocabulary.h"
 #include "drafts.h"
 
+#define AGAIN INT64_C(1000000000)   /* between two tries to declare anew */
+
 struct hz_draft *drafts_get(struct drafts *s, const char *subject)
 {
     struct hz_draft *d;
@@ -209,6 +211,32 @@ int drafts_declare(struct drafts *s, struct hz *hz, uint64_t replaces, unsigned 
         }
     }
     return EXIT_OK;
+}
+
+void drafts_anew(struct drafts *s)
+{
+    s->due = hz_now();
+}
+
+int64_t drafts_look(struct drafts *s, struct hz *hz)
+{
+    int i, r = 0;
+
+    if (!s->due || !hz) {
+        return INT64_MAX;
+    }
+    if (hz_now() < s->due) {
+        return s->due;
+    }
+    for (i = 0; i < s->n && r == 0; i++) {
+        r = hz_declare(hz, s->d[i], HZ_REPLACE_ANY, 0, &s->seq[i]);
+    }
+    if (r < 0 && !s->complained) {
+        say("%s: tried again until it works", hz_draft_error(s->d[i - 1]));
+    }
+    s->complained = r < 0;
+    s->due = r < 0 ? hz_now() + AGAIN : 0;
+    return s->due ? s->due : INT64_MAX;
 }
 
 static bool may_declare(const struct hz_field *f)

@@ -11,6 +11,8 @@ struct drafts {
     int n;
     struct hz_draft *d[MAX_SUBJECTS];
     uint64_t seq[MAX_SUBJECTS];         /* after drafts_declare() */
+    int64_t due;                        /* when to declare again, 0: not */
+    bool complained;
 };
 
 /* All of these complain themselves; false: the command line or file is wrong. */
@@ -30,6 +32,15 @@ void drafts_free(struct drafts *s);
 
 /* Declare all. 0 or the exit status, after complaining. */
 int drafts_declare(struct drafts *s, struct hz *hz, uint64_t replaces, unsigned flags);
+
+/*
+ * They have been emptied, by a reset or because the device came back:
+ * drafts_anew() wants them again, drafts_look() declares them when they are
+ * due. What fails is tried again in a second, and told once. When to look
+ * again, INT64_MAX: needn't.
+ */
+void drafts_anew(struct drafts *s);
+int64_t drafts_look(struct drafts *s, struct hz *hz);
 
 /* The fields one may declare, with units and bounds, on standard output. */
 void drafts_help(void);

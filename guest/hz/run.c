@@ -104,6 +104,9 @@ static int parse(struct runner *r, int argc, char **argv)
             if (!value || !take_value(r, name, value)) {
                 return -1;
             }
+        } else if (value && (!strcmp(name, "--group") || !strcmp(name, "--if-available"))) {
+            say("%s: takes no value", name);
+            return -1;
         } else if (!strcmp(name, "--group")) {
             r->group = true;
         } else if (!strcmp(name, "--if-available")) {
@@ -208,7 +211,7 @@ static void take_status(struct runner *r, const struct hz_event *ev)
         run_all_stale(r);
     }
     if (ev->status.changed & (HZ_CHANGED_REDECLARE | HZ_CHANGED_GENERATION)) {
-        drafts_declare(&r->drafts, r->hz, HZ_REPLACE_ANY, 0);
+        drafts_anew(&r->drafts);
     }
 }
 
@@ -250,7 +253,7 @@ static int64_t reopen(struct runner *r)
         return hz_now() + REOPEN;
     }
     say("the device is back");
-    drafts_declare(&r->drafts, r->hz, HZ_REPLACE_ANY, 0);
+    drafts_anew(&r->drafts);
     return 0;
 }
 
@@ -288,6 +291,7 @@ static void turn(struct runner *r)
     int64_t next = reopen(r);
 
     read_device(r);
+    next = sooner(next, drafts_look(&r->drafts, r->hz));
     next = sooner(next, answer_look(r));
     next = sooner(next, run_actions(r));
     p[0] = (struct pollfd){ .fd = r->signals, .events = POLLIN };

@@ -44,6 +44,10 @@ const char *hz_strerror(int error)
         return "another program has it: one owner a subject, one responder a guest";
     case -EPERM:
         return "only the responder may answer notices";
+    case -EAGAIN:
+        return "the device was reset again and again meanwhile";
+    case -EDOM:
+        return "a value can't be told exactly in the field's unit";
     case -ERANGE:
         return "outside the field's bounds";
     }

@@ -19,6 +19,19 @@ _Static_assert(HZ_REPLACE_ANY == VIRTIO_HZ_SEQ_ANY, "sequences");
 _Static_assert(HZ_REPLACE_NONE == VIRTIO_HZ_SEQ_NEW, "sequences");
 _Static_assert((uint64_t)HZ_TIME_UNKNOWN == VIRTIO_HZ_NS_UNKNOWN, "times");
 
+#define TRIES 5
+
+/* A reset of the device cuts off what is under way; asked again, the driver waits until it is over. */
+static int request(struct hz *hz, unsigned long what, void *arg)
+{
+    int r = -EAGAIN, i;
+
+    for (i = 0; i < TRIES && r == -EAGAIN; i++) {
+        r = hz->t->ioctl(hz->fd, what, arg);
+    }
+    return r;
+}
+
 int hz_declare(struct hz *hz, struct hz_draft *d, uint64_t replaces,
                unsigned flags, uint64_t *seq)
 {
@@ -37,7 +50,7 @@ int hz_declare(struct hz *hz, struct hz_draft *d, uint64_t replaces,
     arg.seq = replaces;
     arg.doc = (uintptr_t)d->doc;
     arg.doc_len = (uint32_t)d->len;
-    r = hz->t->ioctl(hz->fd, HZ_IOC_DECLARE, &arg);
+    r = request(hz, HZ_IOC_DECLARE, &arg);
     if (r < 0) {
         snprintf(d->error, sizeof(d->error), "%s: %s", d->subject, hz_strerror(r));
         return r;
@@ -55,7 +68,7 @@ int hz_withdraw(struct hz *hz, const char *subject, uint64_t replaces)
     if (!hz_subject_put(arg.subject, subject)) {
         return -EINVAL;
     }
-    return hz->t->ioctl(hz->fd, HZ_IOC_WITHDRAW, &arg);
+    return request(hz, HZ_IOC_WITHDRAW, &arg);
 }
 
 static int reply(struct hz *hz, const struct hz_ev_notice *notice,
@@ -72,7 +85,7 @@ static int reply(struct hz *hz, const struct hz_ev_notice *notice,
 
     memcpy(r.id, notice->id, sizeof(r.id));
     memcpy(r.generation, notice->generation, sizeof(r.generation));
-    return hz->t->ioctl(hz->fd, HZ_IOC_REPLY, &r);
+    return request(hz, HZ_IOC_REPLY, &r);
 }
 
 int hz_reply(struct hz *hz, const struct hz_ev_notice *notice,

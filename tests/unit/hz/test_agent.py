@@ -452,7 +452,8 @@ class Agent(Lab):
         self.assertIn("a restart of the agent may run hooks again", p.communicate(timeout=PATIENCE)[1])
 
     def test_command_line_errors(self):
-        for args, words in ((["--frob", "x"], ["--frob"]), (["x"], ["'x'"]), (["--hooks"], ["--hooks"]),
+        for args, words in ((["--frob", "x"], ["'--frob'", "none"]), (["--frob"], ["'--frob'", "none"]),
+                            (["--json=1"], ["--json", "no value"]), (["x"], ["'x'"]), (["--hooks"], ["--hooks"]),
                             (["--extend-max", "x"], ["'x'"])):
             err = self.hz("agent", *args, status=2)[1]
             for w in words:

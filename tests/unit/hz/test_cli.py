@@ -58,6 +58,10 @@ class Declare(Lab):
     def test_command_line_errors(self):
         for args, words in ((["--net-mim", "1"], ["--net-mim", "--net-min"]),
                             (["--net-min"], ["--net-min", "value must follow"]),
+                            (["--net-min", "7bit"], ["net-min", "'7bit'", "exactly in whole bytes/s"]),
+                            (["--max-pause", "1.5us"], ["exactly in whole ms"]),
+                            (["--preemptible", "33.33%"], ["exactly in whole permille"]),
+                            (["--net-weight", "1.5"], ["exactly in whole numbers"]),
                             (["--net-weight", "0"], ["net-weight", "'0'", "1 to 1000"]),
                             (["--net-min", "2Mbit", "--net-max", "1Mbit"], ["contradicts"]),
                             (["vm", "--net-min", "2Mbit"], ["net-min", "'vm'"]),
@@ -97,11 +101,17 @@ class Declare(Lab):
         args = [a for i in range(17) for a in (f"nic/{i}", "--net-min", "1Mbit")]
         self.assertIn("at most 16", self.hz("declare", *args, status=2)[1])
 
-    def test_hold_until_the_device_goes(self):
+    def test_hold_while_the_device_goes_and_comes_back(self):
         p = self.start("declare", "--hold", "--net-min", "1Mbit")
         self.await_line(p.stdout, "net-min")
+        os.rename(self.device, self.device + ".away")
         self.provider("unplug")
-        self.assertEqual(p.wait(PATIENCE), 5)
+        self.await_line(p.stderr, "the device is gone", "waiting")
+        os.rename(self.device + ".away", self.device)
+        self.await_line(p.stderr, "the device is back")
+        self.until("declared again", lambda: "nic/0" in self.declared())
+        p.kill()
+        self.until("withdrawn", lambda: self.declared() == {})
 
     def test_update_refused(self):
         p = self.start("declare", "--hold", "--net-min", "1Mbit")
@@ -157,6 +167,7 @@ class Withdraw(Lab):
         self.assertIn("no declaration", self.hz("withdraw", "nic/0", status=1)[1])
         self.assertIn("which subject", self.hz("withdraw", status=2)[1])
         self.assertIn("--frob", self.hz("withdraw", "--frob", "vm", status=2)[1])
+        self.assertIn("--frob", self.hz("withdraw", "vm", "--frob", status=2)[1])
         self.assertIn("NIC", self.hz("withdraw", "NIC", status=2)[1])
 
 

@@ -56,7 +56,8 @@ class Run(Lab):
                             (["--declare", "net-mim=1", "true"], ["net-min"]),
                             (["--net-min=2Mbit", "--net-max=1Mbit", "true"], ["contradicts"]),
                             (["--extend-max", "x", "true"], ["'x'"]),
-                            (["--frob", "true"], ["--frob"]), (["--group"], ["which command"])):
+                            (["--frob", "true"], ["'--frob'", "none"]), (["--frob"], ["'--frob'", "none"]),
+                            (["--group=1", "true"], ["--group", "no value"]), (["--group"], ["which command"])):
             err = self.hz("run", *args, status=125)[1]
             for w in words:
                 self.assertIn(w, err)
@@ -321,6 +322,19 @@ class Run(Lab):
         self.provider("notice 4 reclaim scheduled 1 gate 60000")
         self.end(p, 0)
         self.until_replied("4", "prepared")
+
+    def test_declares_again_once_it_may(self):
+        p = self.run_program("--net-min", "5Mbit")
+        p.send_signal(signal.SIGSTOP)           # another is quicker
+        self.provider("unplug")
+        other = self.start("declare", "--hold", "--net-min", "1Mbit")
+        self.await_line(other.stdout, "net-min")
+        p.send_signal(signal.SIGCONT)
+        self.await_line(p.stderr, "another program", "tried again")
+        other.kill()
+        self.until("declared again", lambda: self.declared() == {"nic/0": {"net-min": "5Mbit"}})
+        p.terminate()
+        self.end(p, 0)
 
     def test_dropped_while_the_device_was_away(self):
         p = self.run_program("--on", "pause=STOP")

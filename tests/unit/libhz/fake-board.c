@@ -15,6 +15,7 @@
  *   migrate                     state saved and loaded: disruption + 1
  *   restore                     the same under a new generation
  *   raw HEX                     those bytes to every reader, as a read() would give them
+ *   again N                     the next N requests are cut off as by a reset
  *   unplug                      every file sees the device gone
  *   quit
  *
@@ -37,6 +38,8 @@
 #include "fake.h"
 
 #define FILES 64
+
+static int again;               /* so many requests are answered with -EAGAIN */
 
 struct file {
     int conn, events;           /* -1: free; events -1: not opened, or the provider */
@@ -249,6 +252,11 @@ static int info(int f, struct hz_info *i)
 static void handle(int f, struct fake_request *q, struct fake_answer *a)
 {
     memset(a, 0, sizeof(*a));
+    if (again > 0 && q->request != HZ_IOC_INFO) {
+        again--;
+        a->result = -EAGAIN;
+        return;
+    }
     switch (q->request) {
     case HZ_IOC_INFO:
         a->info = q->info;
@@ -501,6 +509,8 @@ static void provide(int f, char *line)
         r = reload(*word[0] == 'r');
     } else if (!strcmp(word[0], "raw") && n > 1) {
         r = raw(word[1]);
+    } else if (!strcmp(word[0], "again") && n > 1) {
+        again = atoi(word[1]);
     } else if (!strcmp(word[0], "unplug")) {
         unplug();
     } else if (!strcmp(word[0], "quit")) {

@@ -379,6 +379,20 @@ static void test_declare_refusals(void)
     hz_close(other);
 }
 
+static void test_requests_cut_off_are_made_again(void)
+{
+    struct hz *hz = opened();
+
+    provider("again 3");
+    EQ(declare(hz, "nic/0", "net-min", "1Mbit", HZ_REPLACE_ANY, 0, NULL), 0);
+    provider("again 4");
+    EQ(hz_withdraw(hz, "nic/0", HZ_REPLACE_ANY), 0);
+    provider("again 5");                    /* not for ever */
+    EQ(declare(hz, "nic/0", "net-min", "1Mbit", HZ_REPLACE_ANY, 0, NULL), -EAGAIN);
+    EQ(declare(hz, "nic/0", "net-min", "1Mbit", HZ_REPLACE_ANY, 0, NULL), 0);
+    hz_close(hz);
+}
+
 static void test_merge_keeps_what_is_not_set(void)
 {
     struct hz *hz = opened();
@@ -806,6 +820,7 @@ static const struct {
     T(test_draft_errors_name_things), T(test_draft_subjects), T(test_draft_is_checked_whole),
     T(test_draft_has_an_end), T(test_declare_and_verdict),
     T(test_declaration_goes_with_its_handle), T(test_declare_refusals),
+    T(test_requests_cut_off_are_made_again),
     T(test_merge_keeps_what_is_not_set), T(test_notice_times), T(test_reply), T(test_counter),
     T(test_migration), T(test_restore), T(test_reset_asks_to_declare_again),
     T(test_pauses), T(test_bad_records_are_skipped), T(test_truncated_record_is_read_again),

@@ -311,6 +311,7 @@ static gboolean when_running(gpointer opaque)
         return G_SOURCE_CONTINUE;
     }
     host->stop_poll = 0;
+    hz_notices_save(host, NULL);        /* no act is under way any more */
     g_main_loop_quit(host->loop);
     return G_SOURCE_REMOVE;
 }

@@ -67,6 +67,9 @@ struct HzNotice {
     uint64_t measured_ns;
     gboolean running;           /* cont was answered */
     uint64_t act_until;         /* after a lost monitor: give up then */
+    gboolean cut;               /* hzd stops: it runs again before its time */
+    pid_t act_pid;              /* the process that stands still, and when it started */
+    uint64_t act_start;
     char *why;                  /* the last thing worth saying about it */
     gboolean dropping;          /* DROP_NOTICE is on its way */
     uint16_t last_reply;        /* as it came */

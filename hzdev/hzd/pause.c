@@ -19,6 +19,8 @@
 
 #define CONT_RETRY HZ_SEC
 #define RECOVER_TIME (30 * HZ_SEC)
+/* The hypervisor's stamps and our timer may differ by so much. */
+#define CUT_SLACK_MS 5
 
 static void resume(HzNotice *notice);
 
@@ -92,9 +94,26 @@ HzNotice *hz_pause_of(const HzVm *vm)
 
 /* -- ends --------------------------------------------------------------- */
 
+/* It ran again before its time: what became of it, else NULL. */
+static char *cut_short(const HzNotice *notice)
+{
+    uint64_t ms = notice->measured_ns / HZ_MS, planned_ms = notice->n.duration_ns / HZ_MS;
+
+    if (!notice->cut && (!notice->measured_ns || ms + CUT_SLACK_MS >= planned_ms)) {
+        return NULL;
+    }
+    return g_strdup_printf("cut short, %s: it stood still for %" G_GUINT64_FORMAT " of %"
+                           G_GUINT64_FORMAT " ms", notice->cut ? "hzd stops" : "continued by "
+                           "another hand", ms, planned_ms);
+}
+
 static void finish(HzNotice *notice)
 {
-    struct hz_life_input in = { .event = HZ_LIFE_COMPLETE, .now = hz_now() };
+    struct hz_life_input in = {
+        .event = notice->cut ? HZ_LIFE_CANCEL : HZ_LIFE_COMPLETE,
+        .arg = VIRTIO_HZ_CAUSE_OPERATOR, .now = hz_now(),
+    };
+    g_autofree char *cut = cut_short(notice);
     size_t len = notice->n.doc_len;
     uint8_t raw[16];
     const char *why;
@@ -113,6 +132,10 @@ static void finish(HzNotice *notice)
         hz_notices_save_soon(notice->vm->host);     /* cancelled on the way: it runs again */
     } else {
         hz_notice_step(notice, &in, &why);
+    }
+    if (cut) {
+        hz_notice_say(notice, cut);
+        hz_event_notice(notice, "act", cut);
     }
     hz_link_pump(notice->vm);
 }
@@ -179,12 +202,21 @@ static HzVmm *monitor(const HzVm *vm, HzVmmState state)
     return NULL;
 }
 
+static gboolean process_gone(const HzNotice *notice)
+{
+    return notice->act_pid && hz_process_start(notice->act_pid) != notice->act_start;
+}
+
 static void resume(HzNotice *notice)
 {
     if (!notice->vmm) {
         notice->vmm = monitor(notice->vm, HZ_VMM_PAUSED);
     }
     if (!notice->vmm) {
+        if (process_gone(notice)) {
+            fail(notice, "the VM's process (pid %d) is gone", (int)notice->act_pid);
+            return;
+        }
         if (hz_now() > notice->act_until) {
             fail(notice, "the VM's monitor can't be reached to continue it");
             return;
@@ -252,6 +284,9 @@ void hz_pause_begin(HzNotice *notice)
     }
     notice->acting = TRUE;
     notice->act_until = UINT64_MAX;
+    if (!hz_vmm_peer(notice->vmm, &notice->act_pid, &notice->act_start)) {
+        notice->act_pid = 0;
+    }
     /* the guest is told that it starts before it stands still */
     hz_link_pump(vm);
     hz_vmm_stop(notice->vmm, stop_done, vm);
@@ -261,6 +296,7 @@ void hz_pause_abort(HzNotice *notice)
 {
     if (notice->acting) {
         notice->act_until = hz_now() + RECOVER_TIME;
+        notice->cut = notice->cut || notice->vm->host->releasing;
         resume(notice);
     }
 }

@@ -113,6 +113,22 @@ static const char *link_word(const HzVm *vm)
     return "down";
 }
 
+/* By the link's word; without one by a monitor's; else nobody knows. */
+static const char *run_state(const HzVm *vm)
+{
+    if (vm->link) {
+        return vm->run_state == HZ_RUN_RUNNING ? "running" : "paused";
+    }
+    for (guint i = 0; i < vm->vmms->len; i++) {
+        HzVmmState state = hz_vmm_state(g_ptr_array_index(vm->vmms, i));
+
+        if (state == HZ_VMM_RUNNING || state == HZ_VMM_PAUSED) {
+            return hz_vmm_state_name(state);
+        }
+    }
+    return "unknown";
+}
+
 static void set_summary(JsonObject *o, const HzVm *vm)
 {
     unsigned open = 0;
@@ -125,8 +141,7 @@ static void set_summary(JsonObject *o, const HzVm *vm)
     json_object_set_string_member(o, "mode", hz_mode_name(hz_vm_mode(vm, NULL)));
     json_object_set_boolean_member(o, "released", vm->released);
     json_object_set_string_member(o, "link", link_word(vm));
-    json_object_set_string_member(o, "run-state", !vm->has_hello ? "unknown"
-                                  : vm->run_state == HZ_RUN_RUNNING ? "running" : "paused");
+    json_object_set_string_member(o, "run-state", run_state(vm));
     json_object_set_int_member(o, "declarations", vm->decls->len);
     json_object_set_int_member(o, "open-notices", open);
     if (vm->has_hello) {

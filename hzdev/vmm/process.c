@@ -21,6 +21,10 @@ uint64_t hz_process_start(pid_t pid)
     }
     /* The command's name, in parentheses, may itself hold spaces and parentheses. */
     p = strrchr(text, ')');
+    /* One that has ended and waits for its parent to notice is gone too. */
+    if (p && p[1] && (p[2] == 'Z' || p[2] == 'X')) {
+        return 0;
+    }
     for (int field = FIELD_STATE; p && field <= FIELD_START_TIME; field++) {
         p = strchr(p + 1, ' ');
     }

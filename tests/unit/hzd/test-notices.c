@@ -4,6 +4,8 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "hzd/ids.h"
 #include "kit.h"
@@ -565,6 +567,7 @@ static void test_pause_other_hands(Fixture *f, G_GNUC_UNUSED gconstpointer unuse
     monitor_set_running(f->monitor, TRUE);
     WAIT(shows(f->a, id, VIRTIO_HZ_STATE_COMPLETED));
     g_assert_cmpuint(f->monitor->conts, ==, 0);
+    g_assert_nonnull(strstr(notice_of(f, "A", id)->why, "cut short, continued by another hand"));
     spec.key = "k2";
     notify(f, spec, "A", id);
     WAIT(!f->monitor->running);
@@ -762,6 +765,8 @@ static void test_restart_resumed(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 static void test_stop_in_pause(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
     HzNotifySpec spec = pause_of("k", 3600 * HZ_SEC);
+    struct hz_notice n;
+    uint64_t measured;
     uint8_t id[16];
 
     spec.deadline_ns = 1;
@@ -771,6 +776,68 @@ static void test_stop_in_pause(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     hz_admin_stop(f->kit->host);
     g_main_loop_run(f->kit->host->loop);
     g_assert_true(f->monitor->running);
+    /* and doesn't call that whole */
+    WAIT(shows(f->a, id, VIRTIO_HZ_STATE_CANCELLED));
+    g_assert_true(guest_notice(f->a, id, &n));
+    g_assert_cmpuint(n.cause, ==, VIRTIO_HZ_CAUSE_OPERATOR);
+    g_assert_true(hz_doc_u64(n.doc, n.doc_len, HZ_N_PAUSE_MEASURED_NS, &measured));
+    g_assert_nonnull(strstr(notice_of(f, "A", id)->why, "cut short, hzd stops"));
+    /* nor takes it up again */
+    restart(f);
+    g_assert_null(notice_of(f, "A", id));
+}
+
+static char *runs(Fixture *f)
+{
+    g_autoptr(JsonObject) o = hz_vm_json(kit_vm(f->kit, "A"));
+
+    return g_strdup(hz_json_text(o, "run-state", ""));
+}
+
+/* Gone is a process from its end on, not only when its parent has noticed. */
+static void test_process_gone(G_GNUC_UNUSED Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    pid_t pid = fork();
+    siginfo_t info;
+
+    if (!pid) {
+        _exit(0);
+    }
+    g_assert_cmpint(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), ==, 0);
+    g_assert_cmpuint(hz_process_start(getpid()), >, 0);
+    g_assert_cmpuint(hz_process_start(pid), ==, 0);
+    g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+}
+
+/* A VM that is gone in the middle of a pause: that is the end of it, and nothing is known of it. */
+static void test_gone_in_pause(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzNotifySpec spec = pause_of("k", 3600 * HZ_SEC);
+    g_autofree char *before = NULL, *after = NULL;
+    uint8_t id[16];
+    HzNotice *notice;
+
+    spec.deadline_ns = 1;
+    notify(f, spec, "A", id);
+    WAIT(!f->monitor->running);
+    notice = notice_of(f, "A", id);
+    WAIT(notice->stopped_ns);
+    device_runstate(f->a, HZ_RUN_PAUSED);
+    WAIT(kit_vm(f->kit, "A")->run_state == HZ_RUN_PAUSED);
+    before = runs(f);
+    g_assert_cmpstr(before, ==, "paused");
+    g_assert_cmpint(notice->act_pid, ==, getpid());
+    /* the monitor lives in this process: as if it had been another that is no more */
+    notice->act_start++;
+    device_disconnect(f->a);
+    g_clear_pointer(&f->monitor, monitor_free);
+    WAIT(!notice->acting);
+    g_assert_cmpuint(notice->life.state, ==, VIRTIO_HZ_STATE_CANCELLED);
+    g_assert_nonnull(strstr(notice->why, "is gone"));
+    WAIT(!kit_vm(f->kit, "A")->link);
+    after = runs(f);
+    g_assert_cmpstr(after, ==, "unknown");
+    f->monitor = monitor_new(f->kit, "qmp");
 }
 
 /* -- other boards ------------------------------------------------------- */
@@ -925,6 +992,8 @@ int main(int argc, char **argv)
     ADD("restart-in-pause-bare", test_restart_in_pause_bare);
     ADD("restart-resumed", test_restart_resumed);
     ADD("stop-in-pause", test_stop_in_pause);
+    ADD("gone-in-pause", test_gone_in_pause);
+    ADD("process-gone", test_process_gone);
     ADD("loadvm", test_loadvm);
     ADD("new-generation", test_new_generation);
     ADD("foreign", test_foreign);

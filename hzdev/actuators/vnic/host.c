@@ -18,6 +18,7 @@ struct HzHostLink {
     gint64 unheard;             /* since when hzd's word is missing, monotonic µs */
     guint stale_ms;             /* what the timer was set for */
     char *trouble;              /* said once, not at every try */
+    char *refusal;              /* hzd won't have us: its word, likewise; NULL: it will */
 };
 
 static void schedule_connect(HzHostLink *link);
@@ -85,6 +86,21 @@ static JsonObject *get_arguments(JsonObject *message, GError **error)
     return node ? json_node_get_object(node) : NULL;
 }
 
+/* hzd says why it closes; said anew only when it has another reason. */
+static void on_refusal(HzHostLink *link, JsonObject *message)
+{
+    JsonNode *error = json_object_get_member(message, "error");
+    JsonObject *o = error && JSON_NODE_HOLDS_OBJECT(error) ? json_node_get_object(error) : NULL;
+    const char *desc = o ? json_object_get_string_member_with_default(o, "desc", NULL) : NULL;
+
+    desc = desc ? desc : "no reason given";
+    if (g_strcmp0(link->refusal, desc) != 0) {
+        g_warning("hzd at %s refuses this actuator: %s", link->path, desc);
+        g_free(link->refusal);
+        link->refusal = g_strdup(desc);
+    }
+}
+
 static void on_message(HzChannel *channel, JsonObject *message, gpointer opaque)
 {
     HzHostLink *link = opaque;
@@ -93,6 +109,10 @@ static void on_message(HzChannel *channel, JsonObject *message, gpointer opaque)
     JsonObject *arguments;
     JsonNode *value = NULL;
 
+    if (!execute && json_object_has_member(message, "error")) {
+        on_refusal(link, message);
+        return;
+    }
     if (!execute || !JSON_NODE_HOLDS_VALUE(execute) ||
         json_node_get_value_type(execute) != G_TYPE_STRING) {
         hz_channel_error(channel, copy_id(message), "GenericError",
@@ -115,6 +135,7 @@ static void on_message(HzChannel *channel, JsonObject *message, gpointer opaque)
     if (link->session.configured) {
         /* A hzd that talks; one that only accepts and closes is left to the growing delay. */
         link->delay_ms = FIRST_DELAY_MS;
+        g_clear_pointer(&link->refusal, g_free);
     }
     update_stale(link);
 }
@@ -123,7 +144,9 @@ static void on_closed(HzChannel *channel, const GError *why, gpointer opaque)
 {
     HzHostLink *link = opaque;
 
-    g_message("hzd at %s is gone%s%s", link->path, why ? ": " : "", why ? why->message : "");
+    if (!link->refusal) {
+        g_message("hzd at %s is gone%s%s", link->path, why ? ": " : "", why ? why->message : "");
+    }
     link->channel = NULL;
     hz_channel_unref(channel);
     link->session.configured = FALSE;
@@ -150,7 +173,9 @@ static gboolean try_connect(gpointer opaque)
         schedule_connect(link);
         return G_SOURCE_REMOVE;
     }
-    g_message("connected to hzd at %s", link->path);
+    if (!link->refusal) {
+        g_message("connected to hzd at %s", link->path);
+    }
     g_clear_pointer(&link->trouble, g_free);
     link->channel = hz_channel_new(fd, &ops, link);
     hz_channel_send(link->channel, hz_session_greeting());
@@ -207,6 +232,7 @@ void hz_host_link_free(HzHostLink *link)
     g_clear_pointer(&link->channel, hz_channel_drop);
     hz_vnic_free(link->session.vnic);
     g_free(link->trouble);
+    g_free(link->refusal);
     g_free(link->path);
     g_free(link);
 }

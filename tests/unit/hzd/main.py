@@ -200,7 +200,32 @@ def spawn(place):
     until(lambda: gone(last))
 
 
-TESTS = [command_line, configuration, service, second_instance, killed, spawn]
+def second_actuator(place):
+    """Another hz-vnic beside the first says why hzd won't have it, once."""
+    hzd = place.start()
+    until(lambda: answers(place))
+
+    def vnic():
+        child = subprocess.Popen([VNIC, "--socket", place.path("run/actuators.sock")], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        place.children.append(child)
+        return child
+    vnic()
+    first = ready(place)
+    second = vnic()
+    # it goes on trying, as hzd's own log shows
+    tries = 0
+    for line in hzd.stdout:
+        tries += "connected already" in line
+        if tries == 4:
+            break
+    stop(second)
+    told = second.stdout.read()
+    assert told.count("refuses") == 1 and told.count("connected to") == 1, told
+    assert f"connected already (pid {first})" in told, told
+
+
+TESTS = [command_line, configuration, service, second_instance, second_actuator, killed, spawn]
 
 
 def main():

@@ -95,6 +95,8 @@ static void check_config(Doctor *d, JsonObject *host)
         say(d, WARNING, "config", "%s: not checked: %s", path, error->message);
     } else if (status) {
         say(d, BAD, "config", "as it stands on disk it would be refused: %s", g_strchomp(output));
+    } else if (*g_strchomp(output)) {
+        say(d, WARNING, "config", "%s", output);
     } else {
         say(d, GOOD, "config", "%s is good", path);
     }

@@ -57,10 +57,12 @@ static gboolean check_nic(const HzConfig *c, const HzConfigVm *vm, const HzConfi
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (nic->ent_min > uplink->capacity) {
+        /* no error: one file for a VM may serve several hosts, the smaller ones clamp */
         hz_unit_format(HZ_UNIT_RATE, nic->ent_min, min, sizeof(min));
         hz_unit_format(HZ_UNIT_RATE, uplink->capacity, max, sizeof(max));
-        return wrong(vm->file, error, "[vm %s nic/%u] net-min=%s is above capacity=%s of "
-                     "[uplink %s]", vm->name, nic->index, min, max, uplink->name);
+        g_printerr("hzd: warning: %s: [vm %s nic/%u] net-min=%s is above capacity=%s of [uplink "
+                   "%s]: so much is never granted here\n", vm->file, vm->name, nic->index, min,
+                   max, uplink->name);
     }
     if (nic->ent_min > nic->ent_max) {
         hz_unit_format(HZ_UNIT_RATE, nic->ent_min, min, sizeof(min));

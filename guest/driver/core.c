@@ -339,3 +339,4 @@ module_virtio_driver(hz_driver);
 MODULE_DESCRIPTION("virtio-hz: a guest's declarations and its provider's notices");
 MODULE_AUTHOR("The hz project");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(HZ_VERSION);

@@ -211,7 +211,8 @@ static int64_t have_device(struct agent *a)
         r = hz_open(&a->hz, NULL);
         if (r < 0) {
             if (!a->said_busy) {
-                agent_log(a, NULL, "device", "%s: waiting for it", hz_strerror(r));
+                agent_log(a, NULL, "device", "%s: %s: waiting for it", device_name(),
+                          open_error(r));
                 a->said_busy = true;
             }
             return hz_now() + AGAIN;

@@ -133,7 +133,7 @@ static void check_node(struct doctor *d, const char *path)
     }
 }
 
-static void check_provider(struct doctor *d)
+static void check_provider(struct doctor *d, const char *path)
 {
     struct hz_about about;
     struct hz *hz;
@@ -141,13 +141,13 @@ static void check_provider(struct doctor *d)
     int r = hz_open(&hz, NULL);
 
     if (r < 0) {
-        check(d, BAD, "open", "%s", hz_strerror(r));
+        check(d, BAD, "open", "%s: %s", path, open_error(r));
         return;
     }
     r = hz_about(hz, &about);
     hz_close(hz);
     if (r < 0) {
-        check(d, BAD, "open", "%s", hz_strerror(r));
+        check(d, BAD, "open", "%s: %s", path, hz_strerror(r));
         return;
     }
     format_uuid(about.generation, id);
@@ -205,7 +205,7 @@ static void check_hooks(struct doctor *d, const char *dir)
 int cmd_doctor(int argc, char **argv)
 {
     struct doctor d = { .j = { .f = stdout } };
-    const char *value, *device = getenv("HZ_DEVICE");
+    const char *value;
     char name[64];
     int i = 1;
 
@@ -232,8 +232,8 @@ int cmd_doctor(int argc, char **argv)
         json_begin(&d.j, "checks", '[');
     }
     check_hardware(&d);
-    check_node(&d, device && *device ? device : "/dev/hz");
-    check_provider(&d);
+    check_node(&d, device_name());
+    check_provider(&d, device_name());
     check_agent(&d);
     check_hooks(&d, "/etc/hz/hooks.d");
     if (d.json) {

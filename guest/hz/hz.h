@@ -50,6 +50,10 @@ const char *option_value(int argc, char **argv, int *i, const char *name, const 
 /* Is --json among the arguments, wherever? It is taken out. */
 bool take_json(int *argc, char **argv);
 
+/* $HZ_DEVICE or /dev/hz. */
+const char *device_name(void);
+/* Why it couldn't be opened. */
+const char *open_error(int error);
 /* Open the device or complain; *@status is then the exit status. */
 struct hz *open_device(int *status);
 

@@ -78,11 +78,17 @@ bool take_json(int *argc, char **argv)
     return kept < i;
 }
 
-static const char *device_name(void)
+const char *device_name(void)
 {
     const char *name = getenv("HZ_DEVICE");
 
     return name && *name ? name : "/dev/hz";
+}
+
+/* -ENOENT is a subject's or a notice's elsewhere. */
+const char *open_error(int error)
+{
+    return error == -ENOENT ? "there is no such device" : hz_strerror(error);
 }
 
 struct hz *open_device(int *status)

@@ -266,6 +266,8 @@ def build_dkms(rig):
     sh("make", "-C", source, f"KDIR={rig.headers()}", "modules")
     if not os.path.exists(os.path.join(source, "virtio_hz.ko")):
         raise AssertionError("no virtio_hz.ko")
+    with open(os.path.join(source, "virtio_hz.ko"), "rb") as f:
+        expect(b"\0version=0.1.0\0" in b"\0" + f.read(), True, "the module's version is its package's")
     for path in ("udev/rules.d/60-hz.rules", "sysusers.d/hz.conf"):
         if not os.path.exists(os.path.join(root, "usr/lib", path)):
             raise AssertionError(f"no {path}")

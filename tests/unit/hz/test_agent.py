@@ -417,6 +417,11 @@ class Agent(Lab):
         self.assertEqual(s.recv(100), b"STOPPING=1")
         s.close()
 
+    def test_says_which_device_it_waits_for(self):
+        self.env["HZ_DEVICE"] = self.path("none")
+        p = self.start("agent", "--state", self.path("state"))
+        self.await_line(p.stderr, self.path("none") + ": there is no such device: waiting")
+
     def test_waits_for_the_device(self):
         env = self.env
         self.env = dict(env, HZ_DEVICE=self.path("later"))

@@ -332,6 +332,7 @@ class Elsewhere(Lab):
         text = self.hz("doctor", status=1)[0]
         for w in ("File name too long", self.path("none"), "FAIL  open"):
             self.assertIn(w, text)
+        self.assertRegex(text, f"FAIL  open +{self.path('none')}: there is no such device\n")
         self.assertEqual(result["driver"], "fail" if not os.path.exists("/sys/module/virtio_hz")
                          else result["driver"])
 

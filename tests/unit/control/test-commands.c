@@ -272,6 +272,17 @@ static void test_audit_and_why(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
                                     "{\"until\":\"2020-01-01T00:00:00Z\"}}"));
     g_assert_cmpuint(json_array_get_length(a), ==, 0);
     WAIT(kit_audited(f->kit, "plan", "\"A/nic/0\""));
+    /* whatever stands in the log may be asked for */
+    a = json_array_ref(json_node_get_array(good(f, "{\"execute\":\"query-audit\"}")));
+    g_assert_cmpuint(json_array_get_length(a), >, 2);
+    for (guint i = 0; i < json_array_get_length(a); i++) {
+        g_autofree char *line = g_strdup_printf("{\"execute\":\"query-audit\",\"arguments\":"
+                                                "{\"event\":\"%s\"}}",
+                                                hz_json_text(hz_json_at(a, i), "event", "?"));
+
+        good(f, line);
+    }
+    json_array_unref(a);
     g_assert_cmpuint(json_array_get_length(hz_json_array(good_object(f,
         "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"A\"}}"), "plan")), ==, 1);
     bad(f, "{\"execute\":\"query-why\",\"arguments\":{\"vm\":\"A\",\"at\":\"-10h\"}}", "NotFound",

@@ -145,8 +145,8 @@ static int bad_value(struct hz_draft *d, const struct hz_field *f, const char *t
         return fail(d, error, "field '%s': '%.64s' is %s", f->name, text, why);
     }
     if (error == -EDOM) {
-        return fail(d, error, "field '%s': '%.64s' can't be told exactly in whole %s", f->name, text,
-                    *hz_unit_name(f->unit) ? hz_unit_name(f->unit) : "numbers");
+        return fail(d, error, "field '%s': '%.64s' can't be told exactly in whole %s",
+                    f->name, text, *hz_unit_name(f->unit) ? hz_unit_name(f->unit) : "numbers");
     }
     expected(f, why, sizeof(why));
     return fail(d, -EINVAL, "field '%s': '%.64s' isn't %s", f->name, text, why);

@@ -103,8 +103,9 @@ const char *hz_draft_subject(const struct hz_draft *d);
  * Set a field by the name `hz declare --help` lists, replacing an older
  * value. Text is as a person types it: "200Mbit", "250ms", "64MiB", "25%".
  * -EINVAL no such subject, field or value; -EDOM can't be told exactly in the
- * field's unit; -ERANGE outside the field's bounds; -EMSGSIZE no room. hz_draft_error() names the thing, the value and
- * the limit, and the nearest right name for a mistyped one.
+ * field's unit; -ERANGE outside the field's bounds; -EMSGSIZE no room.
+ * hz_draft_error() names the thing, the value and the limit, and the nearest
+ * right name for a mistyped one.
  */
 int hz_draft_set(struct hz_draft *d, const char *field, const char *text);
 

@@ -21,7 +21,7 @@ _Static_assert((uint64_t)HZ_TIME_UNKNOWN == VIRTIO_HZ_NS_UNKNOWN, "times");
 
 #define TRIES 5
 
-/* A reset of the device cuts off what is under way; asked again, the driver waits until it is over. */
+/* A reset cuts off what is under way; asked again, the driver waits until it is over. */
 static int request(struct hz *hz, unsigned long what, void *arg)
 {
     int r = -EAGAIN, i;

@@ -43,7 +43,7 @@ static const struct {
     { "none", "no reason given" },
     { "bounds", "outside the field's own bounds or type" },
     { "entitlement", "above what the operator lets this VM have" },
-    { "contention", "others' minimums or priority come first" },
+    { "contention", "more than the uplink's capacity leaves it, after others' minimums and priority" },
     { "datapath", "this NIC can't be shaped" },
     { "subject", "the field doesn't belong to this subject, or there is no such subject" },
     { "mode", "the provider only observes" },

@@ -387,6 +387,19 @@ static void test_freeze(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(vnic_rate(f->vnic, "B/nic/0"), ==, 1000000);
 }
 
+/* Alone on its uplink, and still it asks for more than there is: nobody else is blamed. */
+static void test_alone(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    device_disconnect(f->b);
+    kit_rewrite(f->kit, "mode=enforce", "[uplink up]\ncapacity=40Mbit\n[vm A]\nqmp=@DIR@/qmp\n"
+                "[vm A nic/0]\nifname=tapA0\nuplink=up\nnet-min=60Mbit\n");
+    g_assert_true(hz_admin_reload(f->kit->host, "test", NULL));
+    guest_declare(f->a, "nic/0", "net-min", "60Mbit", NULL);
+    WAIT(verdict_is(f->a, HZ_F_NET_MIN, VIRTIO_HZ_VERDICT_CLAMPED, VIRTIO_HZ_REASON_CONTENTION));
+    g_assert_cmpuint(guest_verdict(f->a, "nic/0", HZ_F_NET_MIN).value, ==, 5000000);
+    g_assert_nonnull(strstr(hz_reason_text(VIRTIO_HZ_REASON_CONTENTION), "capacity"));
+}
+
 static void test_reload(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
@@ -719,6 +732,7 @@ int main(int argc, char **argv)
     ADD("release-hung", test_release_hung);
     ADD("stop-hung", test_stop_hung);
     ADD("freeze", test_freeze);
+    ADD("alone", test_alone);
     ADD("reload", test_reload);
     ADD("reset-grace", test_reset_grace);
     ADD("link-grace", test_link_grace);

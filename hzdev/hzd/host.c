@@ -141,6 +141,7 @@ void hz_host_free(HzHost *host)
     g_hash_table_unref(host->vms);
     hz_timer_free(host->save);
     g_free(host->saved);
+    g_clear_pointer(&host->recalled, g_hash_table_unref);
     g_clear_pointer(&host->audit, hz_audit_close);
     hz_state_free(host->state);
     hz_config_free(host->config);

@@ -46,6 +46,7 @@ struct HzHost {
     HzMode mode;                /* the configuration's, or set-mode's */
     HzTimer *save;              /* notice-store.c: write soon */
     char *saved;                /* … what was written last */
+    GHashTable *recalled;       /* … what was known of notices that boards have: "VM/id" -> JSON */
     gboolean frozen;            /* no change of anything until thawed; survives restarts */
     gboolean releasing;         /* a clean stop is under way: */
     gboolean given_back;        /* … and the state before hz is restored */

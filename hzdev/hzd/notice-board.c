@@ -60,6 +60,7 @@ static HzNotice *adopt(HzVm *vm, const struct hz_notice *n)
         notice->closed_us = notice->created_us;
         l->replied = n->replied;
     }
+    hz_notice_recall(notice);
     hz_notice_set_timer(notice);
     hz_event_notice(notice, "created", "found on the board");
     return notice;

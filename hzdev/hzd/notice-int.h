@@ -33,6 +33,8 @@ void hz_notice_cause_id(const HzVm *vm, const char *key, uint8_t id[VIRTIO_HZ_UU
 
 /* notice-store.c: write soon, or (an unlinked VM, an act) at once. */
 void hz_notices_save_soon(HzHost *host);
+/* One found on a board: what a board doesn't know of it, should it have been written. */
+void hz_notice_recall(HzNotice *notice);
 /* Before a caller is told that it stands: on disk, when no board can remember it. */
 gboolean hz_notice_keep(const HzNotice *notice, GError **error);
 

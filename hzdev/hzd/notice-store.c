@@ -2,8 +2,8 @@
 /*
  * hzd notice store: what no board can give back after a restart.
  *
- * That is little: notices whose VM has no link now, acts under way, and the
- * pauses of the last hour. Times are CLOCK_BOOTTIME's and so good only until
+ * That is little: notices whose VM has no link now, acts under way, the
+ * pauses of the last hour, and of other notices the caller's key and the like. Times are CLOCK_BOOTTIME's and so good only until
  * the host boots anew, when the VMs they are about are gone too.
  */
 #include <string.h>
@@ -57,6 +57,7 @@ static JsonObject *notice_object(const HzNotice *notice)
     json_object_set_string_member(o, "notice", text);
     json_object_set_string_member(o, "key", notice->key ? notice->key : "");
     json_object_set_string_member(o, "cause-key", notice->cause_key ? notice->cause_key : "");
+    json_object_set_string_member(o, "why", notice->why ? notice->why : "");
     hz_json_set_u64(o, "not-before", l->not_before);
     hz_json_set_u64(o, "deadline", MIN(l->deadline, (uint64_t)G_MAXINT64));
     hz_json_set_u64(o, "extend-left", MIN(l->extend_left, (uint64_t)G_MAXINT64));
@@ -69,13 +70,43 @@ static JsonObject *notice_object(const HzNotice *notice)
     return o;
 }
 
-static void add_vm(HzVm *vm, JsonArray *notices, JsonObject *pauses)
+static char *board_key(const HzVm *vm, const uint8_t id[VIRTIO_HZ_UUID_LEN])
+{
+    g_autofree char *text = hz_id_text(id);
+
+    return g_strconcat(vm->name, "/", text, NULL);
+}
+
+/* Of one that its board gives back: what isn't on it. */
+static JsonObject *beside_board(const HzNotice *notice)
+{
+    const struct hz_life *l = &notice->life;
+    JsonObject *o = json_object_new();
+
+    json_object_set_string_member(o, "key", notice->key);
+    json_object_set_string_member(o, "cause-key", notice->cause_key ? notice->cause_key : "");
+    json_object_set_string_member(o, "why", notice->why ? notice->why : "");
+    json_object_set_int_member(o, "revision", l->revision);
+    json_object_set_int_member(o, "state", l->state);
+    hz_json_set_u64(o, "deadline", MIN(l->deadline, (uint64_t)G_MAXINT64));
+    hz_json_set_u64(o, "extend-left", MIN(l->extend_left, (uint64_t)G_MAXINT64));
+    json_object_set_boolean_member(o, "extended", l->extended);
+    json_object_set_boolean_member(o, "drain", notice->drain);
+    return o;
+}
+
+static void add_vm(HzVm *vm, JsonArray *notices, JsonObject *boards, JsonObject *pauses)
 {
     for (guint i = 0; i < vm->notices->len; i++) {
         const HzNotice *notice = g_ptr_array_index(vm->notices, i);
 
         if (only_here(notice)) {
             json_array_add_object_element(notices, notice_object(notice));
+        }
+        if (notice->key) {
+            g_autofree char *key = board_key(vm, notice->n.id);
+
+            json_object_set_object_member(boards, key, beside_board(notice));
         }
     }
     if (hz_vm_pauses_last_hour(vm)) {
@@ -88,19 +119,41 @@ static void add_vm(HzVm *vm, JsonArray *notices, JsonObject *pauses)
     }
 }
 
+/* What an earlier hzd wrote about a board that hasn't spoken since is written on. */
+static void add_recalled(HzHost *host, JsonObject *boards)
+{
+    GHashTableIter it;
+    gpointer key, o;
+
+    if (!host->recalled) {
+        return;
+    }
+    g_hash_table_iter_init(&it, host->recalled);
+    while (g_hash_table_iter_next(&it, &key, &o)) {
+        g_autofree char *name = g_strndup(key, (gsize)(strchr(key, '/') - (char *)key));
+        const HzVm *vm = hz_host_vm(host, name, NULL);
+
+        if (vm && !vm->session_done) {
+            json_object_set_object_member(boards, key, json_object_ref(o));
+        }
+    }
+}
+
 static char *all_text(HzHost *host)
 {
     g_autoptr(GPtrArray) vms = hz_host_vms_sorted(host);
     g_autoptr(JsonNode) node = json_node_new(JSON_NODE_OBJECT);
     g_autofree char *boot = boot_id();
-    JsonObject *o = json_object_new(), *pauses = json_object_new();
+    JsonObject *o = json_object_new(), *pauses = json_object_new(), *boards = json_object_new();
     JsonArray *notices = json_array_new();
 
+    add_recalled(host, boards);
     for (guint i = 0; i < vms->len; i++) {
-        add_vm(g_ptr_array_index(vms, i), notices, pauses);
+        add_vm(g_ptr_array_index(vms, i), notices, boards, pauses);
     }
     json_object_set_string_member(o, "boot", boot);
     json_object_set_array_member(o, "notices", notices);
+    json_object_set_object_member(o, "boards", boards);
     json_object_set_object_member(o, "pauses", pauses);
     json_node_take_object(node, o);
     return json_to_string(node, FALSE);
@@ -181,6 +234,7 @@ static void take_notice(HzHost *host, JsonObject *o)
     notice->n = n;
     notice->key = *hz_json_text(o, "key", "") ? g_strdup(hz_json_text(o, "key", "")) : NULL;
     notice->cause_key = g_strdup(hz_json_text(o, "cause-key", NULL));
+    hz_notice_say(notice, *hz_json_text(o, "why", "") ? hz_json_text(o, "why", NULL) : NULL);
     notice->untold = hz_json_bool(o, "untold", FALSE);
     notice->drain = hz_json_bool(o, "drain", FALSE);
     notice->stopped_ns = (uint64_t)MAX(hz_json_int(o, "stopped", 0), 0);
@@ -191,6 +245,50 @@ static void take_notice(HzHost *host, JsonObject *o)
     if (hz_json_bool(o, "acting", FALSE)) {
         hz_pause_recover(notice);
     }
+}
+
+static void take_boards(HzHost *host, JsonObject *boards)
+{
+    g_autoptr(GList) keys = boards ? json_object_get_members(boards) : NULL;
+
+    host->recalled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                           (GDestroyNotify)json_object_unref);
+    for (GList *i = keys; i; i = i->next) {
+        JsonObject *o = hz_json_object(boards, i->data);
+
+        if (o && strchr(i->data, '/')) {
+            g_hash_table_insert(host->recalled, g_strdup(i->data), json_object_ref(o));
+        }
+    }
+}
+
+void hz_notice_recall(HzNotice *notice)
+{
+    HzHost *host = notice->vm->host;
+    g_autofree char *key = board_key(notice->vm, notice->n.id);
+    JsonObject *o = host->recalled ? g_hash_table_lookup(host->recalled, key) : NULL;
+    struct hz_life *l = &notice->life;
+
+    if (!o) {
+        return;
+    }
+    notice->key = g_strdup(hz_json_text(o, "key", NULL));
+    notice->cause_key = g_strdup(hz_json_text(o, "cause-key", NULL));
+    notice->drain = hz_json_bool(o, "drain", FALSE);
+    if (hz_json_int(o, "revision", -1) == l->revision && !notice->foreign) {
+        gint64 deadline = hz_json_int(o, "deadline", -1);
+
+        /* a board's times end at nought */
+        if (deadline > 0 && deadline != G_MAXINT64 && l->deadline != HZ_LIFE_NEVER) {
+            l->deadline = (uint64_t)deadline;
+        }
+        l->extended = hz_json_bool(o, "extended", FALSE);
+        l->extend_left = (uint64_t)MAX(hz_json_int(o, "extend-left", 0), 0);
+        if (hz_json_int(o, "state", -1) == l->state && *hz_json_text(o, "why", "")) {
+            hz_notice_say(notice, hz_json_text(o, "why", NULL));
+        }
+    }
+    g_hash_table_remove(host->recalled, key);
 }
 
 static void take_pauses(HzHost *host, JsonObject *pauses)
@@ -234,6 +332,7 @@ void hz_notices_load(HzHost *host)
     if (strcmp(hz_json_text(o, "boot", ""), boot)) {
         return;
     }
+    take_boards(host, hz_json_object(o, "boards"));
     for (guint i = 0; a && i < json_array_get_length(a); i++) {
         take_notice(host, hz_json_at(a, i));
     }

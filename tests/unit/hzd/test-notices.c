@@ -623,6 +623,43 @@ static void test_restart(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
     g_assert_cmpuint(f->a->refusals + f->c->refusals, ==, 0);
 }
 
+/* The operator's own words and the true deadline, also of what the board alone gives back. */
+static void test_restart_shown(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
+{
+    HzNotifySpec spec = reclaim("mine");
+    g_autofree char *why = NULL;
+    uint64_t deadline;
+    uint8_t id[16], other[16];
+    HzNotice *notice;
+
+    spec.cause_key = "its cause";
+    spec.deadline_ns = 50 * HZ_MS;
+    notify(f, spec, "A", id);
+    notify(f, reclaim("other"), "C", other);
+    WAIT(shows(f->a, id, VIRTIO_HZ_STATE_STARTED) && shows(f->c, other, VIRTIO_HZ_STATE_SCHEDULED));
+    WAIT(notice_of(f, "A", id)->confirmed && notice_of(f, "C", other)->confirmed);
+    deadline = notice_of(f, "A", id)->life.deadline;
+    why = g_strdup(notice_of(f, "A", id)->why);
+    g_assert_nonnull(why);
+    g_assert_true(hz_notices_save(f->kit->host, NULL));
+    /* twice: while a board is silent, what was known of it is written on */
+    for (unsigned i = 0; i < 2; i++) {
+        restart(f);
+        up(f, f->a, "A");
+        WAIT(notice_of(f, "A", id));
+        notice = notice_of(f, "A", id);
+        g_assert_true(notice->adopted);
+        g_assert_cmpstr(notice->key, ==, "mine");
+        g_assert_cmpstr(notice->cause_key, ==, "its cause");
+        g_assert_cmpstr(notice->why, ==, why);
+        g_assert_cmpuint(notice->life.deadline, ==, deadline);
+        g_assert_true(hz_notices_save(f->kit->host, NULL));
+    }
+    up(f, f->c, "C");
+    WAIT(notice_of(f, "C", other));
+    g_assert_cmpstr(notice_of(f, "C", other)->key, ==, "other");
+}
+
 /* One that no board has yet, and one whose VM is never told, are kept by hzd itself. */
 static void test_restart_unlinked(Fixture *f, G_GNUC_UNUSED gconstpointer unused)
 {
@@ -985,6 +1022,7 @@ int main(int argc, char **argv)
     ADD("pause-fails", test_pause_fails);
     ADD("pause-other-hands", test_pause_other_hands);
     ADD("restart", test_restart);
+    ADD("restart-shown", test_restart_shown);
     ADD("restart-unlinked", test_restart_unlinked);
     ADD("unwritable", test_unwritable);
     ADD("unwritable-start", test_unwritable_start);

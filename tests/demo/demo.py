@@ -76,7 +76,9 @@ class Demo:
         for vm in ("A", "B") if index == 1 else ("A",):
             text += (f"\n[vm {vm}]\nuuid={UUID[vm]}\ntenant={TENANT[vm]}\n"
                      f"qmp={self.guest_folder(vm, index)}/qmp-hz.sock\n"
-                     f"\n[vm {vm} nic/0]\nifname=tap{vm}\nuplink=up0\nnet-min=70Mbit\n")
+                     f"\n[vm {vm} nic/0]\nifname=tap{vm}\nuplink=up0\n"
+                     # never more than there is
+                     f"net-min={min(70, CAPACITY[index - 1])}Mbit\n")
         return text
 
     def guest_folder(self, vm, index):

@@ -3,8 +3,9 @@
  * hzd notice store: what no board can give back after a restart.
  *
  * That is little: notices whose VM has no link now, acts under way, the
- * pauses of the last hour, and of other notices the caller's key and the like. Times are CLOCK_BOOTTIME's and so good only until
- * the host boots anew, when the VMs they are about are gone too.
+ * pauses of the last hour, and of other notices the caller's key and the like.
+ * Times are CLOCK_BOOTTIME's and so good only until the host boots anew, when
+ * the VMs they are about are gone too.
  */
 #include <string.h>
 

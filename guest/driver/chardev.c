@@ -26,8 +26,11 @@ struct hz_file {
 static int hz_open(struct inode *inode, struct file *file)
 {
 	struct hz_dev *hz = container_of(file->private_data, struct hz_dev, misc);
-	struct hz_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	struct hz_file *f;
 
+	if (READ_ONCE(hz->gone))	/* its node goes next */
+		return -ENODEV;
+	f = kzalloc(sizeof(*f), GFP_KERNEL);
 	if (!f)
 		return -ENOMEM;
 	kref_get(&hz->ref);

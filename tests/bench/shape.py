@@ -18,6 +18,15 @@ from report import percentile
 
 RATES = (1, 10, 100, 1000)      # Mbit/s
 SECONDS = 5
+# A class lets go of a segment whole, up to 64 KiB: a reading is as long as makes one of them 2 % of it.
+PIECE = 65536
+
+
+def reading(rate):
+    """Seconds to count for, at a rate in Mbit/s."""
+    return max(SECONDS, PIECE / 0.02 / (rate * MBIT))
+
+
 # Payload of a full frame, TCP with timestamps: what a receiver counts, of what a class counts.
 TCP_PAYLOAD = 1448 / 1514
 FLOW_PORT = 5999                # flow.py's
@@ -93,7 +102,7 @@ def veth(report):
                 flow = flowing(rig, kind, peer, arrived)
                 time.sleep(1)
                 count = Count(arrived if kind == "udp" else passed)
-                time.sleep(SECONDS)
+                time.sleep(reading(rate))
                 share = count.rate() / (rate * MBIT)
                 flow.stop()
                 able = free > 1.2 * rate * MBIT

@@ -233,12 +233,14 @@ class Demo:
         """A declaration lives as long as the program it was made for."""
         story, a = self.story, self.guests["A"]
         story.step("kill -9 of A's `hz run`: its declaration goes with it")
-        run = a.start("hz run --net-min 60Mbit -- sh -c 'echo at work; exec sleep 1000'")
+        run = a.start("echo $$ > /tmp/run.pid; "
+                      "exec hz run --net-min 60Mbit -- sh -c 'echo at work; exec sleep 1000'")
         run.wait_text("at work")
         rest = (CAPACITY[0] - 60 - TRICKLE) / 2
         self.until_plan(self.hosts[0], {"A": 60 + rest, "B": TRICKLE + rest})
-        a.run("kill -9 $(pidof hz)")
+        a.run("kill -9 $(cat /tmp/run.pid)")
         run.wait()
+        until("the program's end", lambda: not a.run("pidof sleep || true").strip(), 30)
         wanted = {"A": CAPACITY[0] - 30, "B": 30}
         self.until_plan(self.hosts[0], wanted)
         story.expect("nothing of A's is declared any more", not self.board("A")["declarations"],

@@ -211,7 +211,7 @@ def lies(rig, score):
 
 RINGS = {
     "packed": ",packed=on,iommu_platform=on",
-    "bare": ",event_idx=off,indirect_desc=off,in_order=off",
+    "bare": ",event_idx=off,indirect_desc=off",
 }
 
 

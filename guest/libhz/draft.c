@@ -152,46 +152,35 @@ static int bad_value(struct hz_draft *d, const struct hz_field *f, const char *t
     return fail(d, -EINVAL, "field '%s': '%.64s' isn't %s", f->name, text, why);
 }
 
+/* The field to set, NULL when it can't be: the draft says why. */
+static const struct hz_field *settable(struct hz_draft *d, const char *field)
+{
+    return d->bad_subject ? NULL : find(d, field);
+}
+
+/* What a person gave as @text has become @n bytes of @value, or the error @n. */
+static int take(struct hz_draft *d, const struct hz_field *f, const char *text,
+                const uint8_t *value, int n)
+{
+    return n < 0 ? bad_value(d, f, text, n) : put(d, f->id, f->name, value, (uint16_t)n);
+}
+
 int hz_draft_set(struct hz_draft *d, const char *field, const char *text)
 {
-    const struct hz_field *f;
+    const struct hz_field *f = settable(d, field);
     uint8_t value[16];
-    int n;
 
-    if (d->bad_subject) {
-        return -EINVAL;
-    }
-    f = find(d, field);
-    if (!f) {
-        return -EINVAL;
-    }
-    n = hz_value_parse(f, text, value);
-    if (n < 0) {
-        return bad_value(d, f, text, n);
-    }
-    return put(d, f->id, f->name, value, (uint16_t)n);
+    return f ? take(d, f, text, value, hz_value_parse(f, text, value)) : -EINVAL;
 }
 
 int hz_draft_set_number(struct hz_draft *d, const char *field, uint64_t number)
 {
-    const struct hz_field *f;
+    const struct hz_field *f = settable(d, field);
     char text[32];
     uint8_t value[16];
-    int n;
 
-    if (d->bad_subject) {
-        return -EINVAL;
-    }
-    f = find(d, field);
-    if (!f) {
-        return -EINVAL;
-    }
-    n = hz_value_put(f, number, value);
-    if (n < 0) {
-        snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-        return bad_value(d, f, text, n);
-    }
-    return put(d, f->id, f->name, value, (uint16_t)n);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+    return f ? take(d, f, text, value, hz_value_put(f, number, value)) : -EINVAL;
 }
 
 int hz_draft_set_raw(struct hz_draft *d, uint16_t id, const void *value, uint16_t len)
